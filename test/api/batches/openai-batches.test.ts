@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { serveBatches } from '../../support/batch-provider.ts';
 import type { BatchProvider } from '../../support/batch-provider.ts';
 import { keyManifest, KEYS } from '../../support/manifests.ts';
+import { CUT, RESET } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
@@ -11,8 +12,14 @@ import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { BATCH_PRICE, batchesManifest, STANDARD_PRICE } from './batches-manifest.ts';
 
 const ELSEWHERE_KEY = 'sk-test-elsewhere-0000000000000000000000000000';
-/** A key of the same account, whose group has other models. */
-const ELSEWHERE = `
+const BROKE_KEY = 'sk-test-broke-00000000000000000000000000000000';
+const SLOW_KEY = 'sk-test-slow-000000000000000000000000000000000';
+const SLOW_TOO_KEY = 'sk-test-slow-too-00000000000000000000000000000';
+/** Keys of the same account: without money, with one request per minute, and of a group that has other models. */
+const KEY_MANIFESTS = `
+${keyManifest('broke', BROKE_KEY, 'quota: {limitUsd: "0"}')}
+${keyManifest('slow', SLOW_KEY, 'rateLimits: {requestsPerMinute: 1}')}
+${keyManifest('slow-too', SLOW_TOO_KEY, 'rateLimits: {requestsPerMinute: 1}')}
 ${keyManifest('elsewhere', ELSEWHERE_KEY, 'groupRef: {name: elsewhere}')}
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
@@ -29,7 +36,7 @@ let tick: () => void = () => undefined;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    files: (urls) => ({ 'batches.yaml': batchesManifest(urls), 'elsewhere.yaml': ELSEWHERE }),
+    files: (urls) => ({ 'batches.yaml': batchesManifest(urls), 'keys-too.yaml': KEY_MANIFESTS }),
     nowMs: () => nowMs,
     timers: {
       every: (_ms, each) => {
@@ -402,6 +409,50 @@ describe('a batch', () => {
     const answer = await create(file.json().id);
     assert.deepEqual([answer.status, answer.json().error.message], [400, 'no such window']);
     assert.equal(await spent(), before);
+  });
+  it.each([
+    ['is no JSON', { steps: ['{"id": '] }],
+    ['names no batch', { steps: ['{}'] }],
+    ['breaks off', { steps: ['{"id": ', CUT] }],
+    ['does not come', { beforeHead: [RESET], steps: [] }],
+  ] as const)('whose response %s is charged with its sum, because it may run', async (_what, reply) => {
+    const before = await spent();
+    const made = await make([line('a')]);
+    const sum = (await spent()) - before;
+    provider.end(made.ownId, { status: 'failed' });
+    await call('GET', `/v1/batches/${made.id}`);
+    assert.equal(await spent(), before);
+    const file = await upload(line('a'));
+    const [content = ''] = [...provider.files.values()].map((each) => each.content);
+    stack.openai.script(({ method }) => (method === 'POST' ? reply : { steps: [content] }));
+    const answer = await create(file.json().id);
+    assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false'], answer.text);
+    assert.match(answer.json().error.message, /may have begun the batch/);
+    assert.equal((await spent()) - before, sum);
+    assert.equal((await recordOf(answer.headers.get('x-request-id') ?? '')).status, 'ProviderCut');
+    assert.equal(
+      stack.openai.requests.filter(({ path, method }) => path === '/v1/batches' && method === 'POST').length,
+      2,
+    );
+  });
+  it('reads its file for nobody without money, and counts once in limits by the minute', async () => {
+    const file = (await upload(line('a'))).json().id;
+    const sent = stack.openai.requests.length;
+    const broke = await create(file, BROKE_KEY);
+    assert.deepEqual([broke.status, broke.json().error.code], [429, 'insufficient_quota'], broke.text);
+    assert.equal(stack.openai.requests.length, sent);
+    const made = await create(file, SLOW_KEY);
+    assert.equal(made.status, 200, made.text);
+    const wrong = { endpoint: '/v1/embeddings' };
+    assert.equal((await create(file, SLOW_TOO_KEY, wrong)).status, 400);
+    const after = stack.openai.requests.length;
+    for (const key of [SLOW_KEY, SLOW_TOO_KEY]) {
+      const again = await create(file, key, wrong);
+      assert.deepEqual([again.status, again.json().error.code], [429, 'rate_limit_exceeded'], again.text);
+    }
+    assert.equal(stack.openai.requests.length, after);
+    provider.end(provider.made[0] ?? '', { status: 'failed' });
+    await call('GET', `/v1/batches/${made.json().id}`);
   });
   it('that runs for longer than eight days keeps its charge', async () => {
     const before = await spent();
