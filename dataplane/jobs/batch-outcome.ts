@@ -35,12 +35,14 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 export async function batchOutcome(deps: ReadingDeps, ending: EndingBatch): Promise<EndedJob | undefined> {
   const { job, state } = ending;
   const { end, results, succeeded = 0 } = state;
-  // a provider may name its results a while after the end
-  if (end === undefined || (results === undefined && succeeded > 0)) return undefined;
+  if (end === undefined || (results === undefined && mayHaveResults(state))) return undefined;
   const terms = decodeTerms(job.terms ?? '');
   if (!terms) throw new LedgerUnavailable('another version of the gateway has to bill this batch');
   const bill = new BatchBill(terms);
-  const count = results === undefined ? 0 : await readAll(deps, ending, { path: results, bill });
+  const count =
+    results === undefined
+      ? 0
+      : await readAll(deps, ending, { path: results, endpoint: terms.routed.call.batchOf, bill });
   if (count < succeeded) throw incomplete();
   return {
     end: end === 'Expired' ? 'Failed' : end,
@@ -48,16 +50,23 @@ export async function batchOutcome(deps: ReadingDeps, ending: EndingBatch): Prom
   };
 }
 
+/** A provider may name its results a while after the end. What it neither names nor counts is not taken for nothing. */
+function mayHaveResults({ end, succeeded }: BatchState): boolean {
+  return succeeded === undefined ? end === 'Completed' : succeeded > 0;
+}
+
 interface ReadResults {
   readonly path: string;
+  /** As it was when the batch was made; undefined: the provider says it. */
+  readonly endpoint: BatchState['endpoint'];
   readonly bill: BatchBill;
 }
 
 /** Resolves with the number of results. */
 async function readAll(
   { bodyWorker }: ReadingDeps,
-  { job, state: { endpoint }, fetchResults, hold }: EndingBatch,
-  { path, bill }: ReadResults,
+  { job, state, fetchResults, hold }: EndingBatch,
+  { path, endpoint = state.endpoint, bill }: ReadResults,
 ): Promise<number> {
   const { keyUid } = job.origin;
   // the gateway makes no others

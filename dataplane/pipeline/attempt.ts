@@ -32,7 +32,8 @@ export async function attempt(
   holdInput(deps, record, { key, input: notes?.keptInput });
   const { attempts, abort } = record;
   const request = { method: 'POST', path, body, contentType, dropped, signal: abort.signal } as const;
-  const result = await sendToChannel(deps, plan, { ...request, attempts, record, needsContent: true });
+  const goesOn = call.together !== undefined;
+  const result = await sendToChannel(deps, plan, { ...request, attempts, record, needsContent: true, goesOn });
   if (!('kind' in result)) return { admitted, converter, notes, dropped, response: result };
   return call.optional === true && lacksEndpoint(result) ? { kind: 'Unserved' } : result;
 }

@@ -29,7 +29,8 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
     cost,
     model: { reasoning },
   } = candidate;
-  const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning, onlyTier } = call;
+  const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning, onlyTier, batchOf } =
+    call;
   const stored: StoredTerms = {
     bounds: { price: statedOf(price), reach, requestTokens, inputTokens, estimatedInputTokens },
     outputLimit,
@@ -44,6 +45,7 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
       asksForReasoning,
       ...(modalities && { modalities }),
       ...(onlyTier !== undefined && { onlyTier }),
+      ...(batchOf !== undefined && { batchOf }),
     },
     quotaType: offer.quotaType,
   };

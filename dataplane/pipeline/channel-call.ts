@@ -56,6 +56,8 @@ export interface ChannelRequest {
   readonly needsContent: boolean;
   /** Of a call, which is billed by them whenever it ends; absent: the request costs nothing. */
   readonly record?: Pick<CallRecord, 'sent' | 'timedOut'>;
+  /** True: the provider may go on with what it was sent, also where its response is lost. */
+  readonly goesOn?: boolean;
 }
 
 /** The most bytes that are read of a provider's error response. */
@@ -100,13 +102,17 @@ export async function sendToChannel(
     }
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    // after a cancellation the provider may continue and charge for the call; after a failure of its own it does not
-    record.sent = error.sent && error.kind === 'Aborted';
+    record.sent = mayContinue(error, request);
     record.timedOut = error.timedOut;
     result = brokenBy(error);
   }
   request.attempts.push(reportOf(target, result, request.dropped, clock.monotonicMs() - startedAt));
   return result;
+}
+
+/** After a cancellation the provider may continue and charge for the call; after a failure of its own some calls only. */
+function mayContinue({ sent, kind }: UpstreamFailure, { goesOn }: ChannelRequest): boolean {
+  return sent && (goesOn === true || kind === 'Aborted');
 }
 
 /** A 204 or 205 has no body. */

@@ -51,6 +51,7 @@ export interface BilledCall extends Pick<
   | 'background'
   | 'onlyTier'
   | 'together'
+  | 'batchOf'
 > {
   unbounded(candidate: BilledCandidate): boolean;
 }

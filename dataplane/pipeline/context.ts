@@ -12,6 +12,7 @@ import type { ConsumptionBounds, Modality, Uses } from '../price/price.ts';
 import type { CompiledPrice } from '../price/sheet.ts';
 import type { KeptResponses } from '../kept/kept-responses.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
+import type { BatchEndpoint } from '../protocol/batches/requests.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import type {
@@ -162,6 +163,8 @@ export interface EndpointCall {
   readonly background?: boolean;
   /** The service tier that serves it, whatever its response names. Absent: any that the request may get. */
   readonly onlyTier?: string;
+  /** Of a batch: the endpoint of its requests. */
+  readonly batchOf?: BatchEndpoint;
   /** Of a batch: the most that one of its requests can consume, and what they cost together. */
   readonly together?: CallBounds;
   /** True if the request uses something without a price bound that the candidate's model allows. */

@@ -9,12 +9,26 @@ import { ClientDisconnected } from './failures.ts';
 export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRecord, error: unknown): CallOutcome {
   if (record.holdLost) return { kind: 'Error', error: endedWithoutLedger(record.received.requestId) };
   if (error instanceof LedgerUnavailable) return { kind: 'Error', error: ledgerUnavailable() };
-  if (error instanceof GatewayError) return { kind: 'Error', error };
   if (error instanceof ClientDisconnected) return { kind: 'ClientGone' };
+  if (isLostBatch(record, error)) return { kind: 'Error', error: lostBatch() };
+  if (error instanceof GatewayError) return { kind: 'Error', error };
   if (error instanceof UpstreamFailure) return upstreamOutcome(error);
   deps.defect(record.received.requestId, error);
   const message = 'The gateway failed on this call. The platform team finds it by its request id.';
   return { kind: 'Error', error: new GatewayError('internal_error', message) };
+}
+
+/** Whether the provider may have begun a batch, although its response says nothing of it. */
+function isLostBatch({ admitted, sent, job }: CallRecord, error: unknown): boolean {
+  if (!sent || job || !admitted?.routed.call.together) return false;
+  return error instanceof GatewayError || (error instanceof UpstreamFailure && error.kind !== 'Aborted');
+}
+
+function lostBatch(): GatewayError {
+  const message =
+    'The response of the provider was lost, and it may have begun the batch under an id that nobody knows. The most ' +
+    'that the batch can cost is charged. Ask the platform team whether it runs before you make it again.';
+  return new GatewayError('upstream_error', message, { headers: { 'x-should-retry': 'false' } });
 }
 
 function upstreamOutcome(failure: UpstreamFailure): CallOutcome {

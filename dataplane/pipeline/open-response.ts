@@ -49,7 +49,7 @@ export async function openResponse(
   const type = answered.response.headers['content-type'] ?? '';
   const isStream = stream && !isJson(type) && wholeTypes?.test(type) !== true;
   const opened = await (isStream ? openStream(deps, answered, record) : openWhole(deps, answered, record));
-  if (opened.kind === 'Refused') forgetResponse(record, answered);
+  if (opened.kind === 'Refused') forgetResponse(record, answered, opened);
   return opened;
 }
 
@@ -62,12 +62,13 @@ export function isInBackground({
   return call.background === true;
 }
 
-/** The attempt has failed after all, and costs nothing. */
-function forgetResponse(record: CallRecord, { admitted }: Answered): void {
+/** The attempt has failed after all, and costs nothing, unless it has begun a batch under an id that nobody knows. */
+function forgetResponse(record: CallRecord, { admitted }: Answered, { mayBeJob }: Failure): void {
   record.received.hold(0, admitted.routed.key);
   record.meter = undefined;
   record.writeFailure = undefined;
-  record.produced = record.sent = false;
+  record.produced = false;
+  record.sent = mayBeJob === true && admitted.routed.call.together !== undefined;
   correctReport(record.attempts, 'error');
 }
 

@@ -29,6 +29,8 @@ const MAX_MAIN_VALUES = 4_000;
 
 export type ParsedBody = Readonly<Record<string, unknown>>;
 
+const NOTHING_PARSED: ParsedBody = {};
+
 export interface CountedAt {
   readonly protocol: ProviderKind;
   readonly dialect: CountedDialect;
@@ -85,6 +87,7 @@ export class RequestBody {
    * converts from this body's kind to the protocol.
    */
   async convert(converter: RequestConverter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
+    if (converter.written === true) return converter.request(this.#bytes, NOTHING_PARSED, plan);
     if (!this.#thread || !this.#offloaded) {
       const { sealing, ...rest } = plan;
       const seal = sealing && createChannelSeal(sealing);

@@ -177,9 +177,9 @@ function isBilledLater({ job }: CallRecord): boolean {
 }
 
 function costOf(record: CallRecord, { admitted, outcome }: Ended): Pick<Settlement, 'status' | 'progress'> {
-  const { background } = admitted.routed.call;
-  // the provider goes on, under an id that nobody knows
-  if (background === true && record.sent && !record.meter)
+  const { background, together } = admitted.routed.call;
+  // the provider goes on, under an id that nobody knows; what came of a batch says nothing of its results
+  if (background === true && record.sent && (together || !record.meter))
     return { status: 'ProviderCut', progress: worstCaseProgress(admitted) };
   const status = statusOf(record, outcome, admitted);
   const isEndedForLedger = outcome.kind === 'Error' && record.holdLost && (record.sent || record.produced);

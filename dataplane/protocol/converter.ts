@@ -274,6 +274,8 @@ export interface Converter {
   readonly api?: 'Responses' | undefined;
   /** Of images: the request has an output limit, so that a price of tokens is bounded. Absent: images alone are. */
   readonly limitsOutput?: boolean;
+  /** True: the request is written from the client's bytes alone or before, and `parsed` is empty. */
+  readonly written?: boolean;
   /**
    * The provider's request. `body` holds the client's bytes, and `parsed` is their parsed value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
@@ -301,7 +303,7 @@ export interface LargeMeter {
 }
 
 /** The part of a converter that makes the provider's request. */
-export type RequestConverter = Pick<Converter, 'client' | 'api' | 'request'>;
+export type RequestConverter = Pick<Converter, 'client' | 'api' | 'written' | 'request'>;
 
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<

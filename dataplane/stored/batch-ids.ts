@@ -10,7 +10,7 @@ import type { KeptId } from '../protocol/batches/objects.ts';
 import type { BatchForm } from '../protocol/batches/requests.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import type { KeyState, State } from '../state/state.ts';
-import { offersOf } from './stored-object.ts';
+import { mayUse, offersOf } from './stored-object.ts';
 import type { StoringChannel } from './stored-object.ts';
 
 /** What an id names, at its channel. */
@@ -19,14 +19,14 @@ export interface KeptAt extends KeptId, Pick<StoringChannel, 'channel' | 'seal'>
   readonly sealedId: string;
 }
 
-/** Undefined: the account has nothing of this name, the key may not use its model, or its channel is gone. */
+/** Undefined: the account has nothing of this name, the key or its group has not its model, or its channel is gone. */
 export function openKept(state: State, key: KeyState, kind: string, sealedId: string): KeptAt | undefined {
   const opened = sealFor(state, key, '')?.open(sealedId);
   if (opened?.kind !== kind) return undefined;
   const kept = readKept(opened.data);
   const target = state.targets.get(opened.channel);
   const seal = sealFor(state, key, opened.channel);
-  if (!target || !seal || key.models?.has(kept.model) === false) return undefined;
+  if (!target || !seal || !mayUse(state, key, kept.model)) return undefined;
   const limits = state.channelLimits.get(opened.channel) ?? [];
   return { ...kept, sealedId, seal, channel: { target, limits, model: { name: kept.model } } };
 }

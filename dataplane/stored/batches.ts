@@ -25,6 +25,7 @@ import { listKept, readLimit } from './list-kept.ts';
 import type { ListedChannel, ListedPage } from './list-kept.ts';
 import { streamContent } from './respond.ts';
 import type { BufferedResponse } from './respond.ts';
+import { mayUse } from './stored-object.ts';
 
 export interface BatchRequest extends ClientRequest {
   readonly form: BatchForm;
@@ -61,7 +62,9 @@ export async function deleteBatch(
 ): Promise<BufferedResponse> {
   const batch = openBatch(deps, request, sealedId);
   return exchanges(deps, request, batch, async (send) => {
-    await billNow(deps, request, { batch, send });
+    const { end } = await billNow(deps, request, { batch, send });
+    // it may end meanwhile, and could not be billed once it is deleted
+    if (end === undefined) throw stillRuns();
     const response = await send(lineOf('DELETE', batchPath(request.form, batch.id)));
     const bytes = await readWholeBody(response, { about: 'batch', hold: request.hold });
     return { response, body: bytes.length === 0 ? bytes : asBuffer(withId(bytes, sealedId)) };
@@ -113,17 +116,30 @@ function pageOf(form: BatchForm, { items, hasMore }: ListedPage): JsonRecord {
 
 /** The ledger knows whose batch it is. */
 async function ownBatch(
-  { ledger }: PipelineDeps,
+  { ledger, state }: PipelineDeps,
   request: BatchRequest,
   item: JsonRecord,
   { channel, seal }: ListedChannel,
 ): Promise<JsonRecord | undefined> {
   const id = textOf(item['id']);
   const job = id === undefined ? undefined : await ledger.readChannelJob(request.key.account, channel.target.id, id);
-  if (id === undefined || !job || request.key.models?.has(job.origin.model) === false) return undefined;
+  if (id === undefined || !job || !mayUse(state.get(), request.key, job.origin.model)) return undefined;
   const kept = { id, model: job.origin.model };
   const batch = { ...kept, channel, seal, sealedId: sealKept(seal, kept) };
-  return parseObject(shown(Buffer.from(writeJson(item)), request, batch));
+  const known = job.state === 'Running' ? withoutResults(item) : item;
+  return parseObject(shown(Buffer.from(writeJson(known)), request, batch));
+}
+
+/** The results of a batch are not named before it is billed. Those of Anthropic's are billed where they are fetched. */
+function withoutResults(item: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, RESULTS.has(name) ? null : value]));
+}
+
+const RESULTS: ReadonlySet<string> = new Set(['output_file_id', 'error_file_id']);
+
+function stillRuns(): GatewayError {
+  const message = 'The batch has not ended: cancel it first (POST …/cancel), and delete it once it has ended.';
+  return new GatewayError('invalid_request', message);
 }
 
 function openBatch({ state }: PipelineDeps, { key, form }: BatchRequest, sealedId: string): KeptAt {

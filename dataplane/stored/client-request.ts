@@ -100,18 +100,29 @@ export interface ChannelExchange extends Omit<Exchange<never>, 'use'> {
 /** Runs work that sends requests to the channel, which count in the limits as one. Throws as `exchange` does. */
 export function exchanges<T>(
   deps: PipelineDeps,
-  { requestId, key, errorDialect, headers, left: signal, attempts }: ClientRequest,
-  { channel: { target, limits, model } }: Pick<StoringChannel, 'channel'>,
-  work: (send: (sent: ChannelExchange) => Promise<UpstreamResponse>) => Promise<T>,
+  request: ClientRequest,
+  at: Pick<StoringChannel, 'channel'>,
+  work: (send: SendToChannel) => Promise<T>,
 ): Promise<T> {
+  const { requestId, key, errorDialect } = request;
   const free = { callId: requestId, dialect: errorDialect };
-  return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...limits], () =>
-    work(({ path, query = '', stream, ...sent }) => {
-      const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
-      const whole = query === '' ? path : `${path}?${query}`;
-      return sendFree(deps, plan, { ...sent, path: whole, signal, attempts, model: model.name });
-    }),
-  );
+  const limits = [...callerLimits(deps.state.get(), key), ...at.channel.limits];
+  return withLimits(deps, free, limits, () => work(senderTo(deps, request, at)));
+}
+
+export type SendToChannel = (sent: ChannelExchange) => Promise<UpstreamResponse>;
+
+/** Sends requests to the channel once the limits were taken. */
+export function senderTo(
+  deps: PipelineDeps,
+  { key, headers, left: signal, attempts }: ClientRequest,
+  { channel: { target, model } }: Pick<StoringChannel, 'channel'>,
+): SendToChannel {
+  return ({ path, query = '', stream, ...sent }) => {
+    const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
+    const whole = query === '' ? path : `${path}?${query}`;
+    return sendFree(deps, plan, { ...sent, path: whole, signal, attempts, model: model.name });
+  };
 }
 
 interface Sealing {

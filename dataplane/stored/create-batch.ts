@@ -7,7 +7,7 @@ import { GatewayError } from '../errors.ts';
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { keyInForce } from '../pipeline/authenticate.ts';
 import { BatchSum } from '../pipeline/batches/batch-sum.ts';
-import { perRequest, sumBatch, writeBatch } from '../pipeline/batches/new-batch.ts';
+import { checkAffordable, perRequest, sumBatch, writeBatch } from '../pipeline/batches/new-batch.ts';
 import { readRequests } from '../pipeline/batches/read-requests.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { EndpointCall, PipelineDeps, Received } from '../pipeline/context.ts';
@@ -22,7 +22,8 @@ import type { JsonRecord } from '../protocol/fields.ts';
 import { editObject, editsOf } from '../protocol/json-edit.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
-import { isConcurrency } from '../ledger/load.ts';
+import { NOTHING_CONSUMED } from '../ledger/load.ts';
+import { isFree } from '../price/sheet.ts';
 import { callerLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, State } from '../state/state.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
@@ -42,6 +43,8 @@ export function fileBatchReader(deps: PipelineDeps): Read {
     const candidate = candidateOf(state, key, file);
     const { price } = candidate;
     if (!price) throw changed('The model of its requests has no price now.');
+    // a file of any size is downloaded for nobody who cannot pay anything
+    await checkAffordable(deps, { received, key, keyHash: received.keyHash }, isFree(price) ? 0n : 1n);
     const sum = new BatchSum({ candidate, price, key, state, form: 'OpenAI' });
     await readFile(deps, received, { file, sum, endpoint });
     const { seal, id, model, sealedId } = file;
@@ -89,6 +92,7 @@ function creation({ form, seal, model, known, write }: Creation): Converter {
   return {
     client: form,
     upstream: form,
+    written: true,
     request: (body) => write(body),
     response: (bytes) => {
       const { id } = readBatchState(form, bytes);
@@ -174,6 +178,9 @@ interface ReadFile {
   readonly endpoint: BatchEndpoint;
 }
 
+/** Limits of the caller, which are taken by the batch itself once its file was read. */
+const CALLER_SCOPES = ['Key', 'Account'] as const;
+
 async function readFile(deps: PipelineDeps, received: Received, reading: ReadFile): Promise<void> {
   const { file, sum, endpoint } = reading;
   const { candidate, key } = sum.channel;
@@ -181,14 +188,12 @@ async function readFile(deps: PipelineDeps, received: Received, reading: ReadFil
   const take = (call: EndpointCall, url: BatchEndpoint): void => {
     if (url !== endpoint) throw otherEndpoint(url);
     if (call.model !== candidate.upstreamModel) throw changed('Its channel has another name for its model now.');
-    sum.add({ ...call, model: file.model });
+    sum.add({ ...call, model: file.model }, url);
     if ((call.output?.maxTokens ?? 0) > (sum.limits.at(-1) ?? 0))
       throw changed('Its model has a lower output limit now.');
   };
-  // the batch itself takes limits as a call of its own
   const free = { callId: `file_${requestId}`, dialect: errorDialect };
-  const slots = callerLimits(deps.state.get(), key).filter(isConcurrency);
-  await withLimits(deps, free, [...slots, ...candidate.limits], async () => {
+  await withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...candidate.limits], async () => {
     const { body } = await fetchFile(deps, received, { file, key });
     const requests = {
       received,
@@ -202,6 +207,7 @@ async function readFile(deps: PipelineDeps, received: Received, reading: ReadFil
     } catch (error) {
       throw readingError(error, 'within the file');
     }
+    deps.ledger.release(free.callId, NOTHING_CONSUMED, CALLER_SCOPES);
   });
 }
 

@@ -25,6 +25,7 @@ import { listKept, readLimit } from './list-kept.ts';
 import type { ListedChannel } from './list-kept.ts';
 import { streamContent } from './respond.ts';
 import type { BufferedResponse } from './respond.ts';
+import { mayUse } from './stored-object.ts';
 
 const NOT_FOUND =
   'This account has no such file here: only files that were uploaded with POST /v1/files, and those that a batch names, ' +
@@ -194,16 +195,21 @@ export async function listFiles(deps: PipelineDeps, request: ClientRequest): Pro
     after: start && { id: start.id, channel: start.channel.target.id },
     limit: readLimit(query),
     cursor: 'after',
-    own: (item, at) => Promise.resolve(ownFile(item, at, request.key)),
+    own: (item, at) => Promise.resolve(ownFile(deps, request, item, at)),
   });
   const ids = { first_id: items[0]?.['id'] ?? null, last_id: items.at(-1)?.['id'] ?? null };
   return { object: 'list', data: items, ...ids, has_more: hasMore };
 }
 
-function ownFile(item: JsonRecord, { seal }: ListedChannel, key: ClientRequest['key']): JsonRecord | undefined {
+function ownFile(
+  { state }: PipelineDeps,
+  { key }: ClientRequest,
+  item: JsonRecord,
+  { seal }: ListedChannel,
+): JsonRecord | undefined {
   const id = textOf(item['id']);
   const uploaded = readStamp(seal, item['filename']);
-  if (id === undefined || !isJobId(id) || !uploaded || key.models?.has(uploaded.model) === false) return undefined;
+  if (id === undefined || !isJobId(id) || !uploaded || !mayUse(state.get(), key, uploaded.model)) return undefined;
   const sealedId = sealKept(seal, { id, model: uploaded.model, use: 'Input' });
   return parse(showFile(Buffer.from(writeJson(item)), seal, sealedId));
 }

@@ -4,12 +4,13 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody } from '../pipeline/free-request.ts';
+import { notAbout, readWholeBody, withLimits } from '../pipeline/free-request.ts';
 import { isRecord, itemsOf, textOf } from '../protocol/fields.ts';
 import type { JsonRecord } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
-import { exchange } from './client-request.ts';
-import type { ClientRequest, Exchange } from './client-request.ts';
+import { callerLimits } from '../state/limits.ts';
+import { senderTo } from './client-request.ts';
+import type { ClientRequest, Exchange, SendToChannel } from './client-request.ts';
 import type { StoringChannel } from './stored-object.ts';
 
 export type ListedChannel = Pick<StoringChannel, 'channel' | 'seal'>;
@@ -38,15 +39,25 @@ const PAGE_ITEMS = 100;
 /** How many pages of one channel are looked through for one request. */
 const MAX_PAGES = 20;
 
-/** Rejects as a call does, and with LedgerUnavailable. */
-export async function listKept(deps: PipelineDeps, request: ClientRequest, listing: Listing): Promise<ListedPage> {
+/** Counts once in the limits of the caller, and of each channel. Rejects as a call does, and with LedgerUnavailable. */
+export function listKept(deps: PipelineDeps, request: ClientRequest, listing: Listing): Promise<ListedPage> {
+  const { requestId: callId, errorDialect: dialect, key } = request;
+  return withLimits(deps, { callId, dialect }, callerLimits(deps.state.get(), key), () =>
+    listAll(deps, request, listing),
+  );
+}
+
+async function listAll(deps: PipelineDeps, request: ClientRequest, listing: Listing): Promise<ListedPage> {
   const { channels, after, limit } = listing;
   const first = after ? channels.findIndex(({ channel }) => channel.target.id === after.channel) : 0;
   if (first < 0) return { items: [], hasMore: false };
   const items: JsonRecord[] = [];
   for (const [index, at] of channels.slice(first).entries()) {
     const from = index === 0 ? after?.id : undefined;
-    items.push(...(await listAt(deps, request, { listing, at, from, wanted: limit + 1 - items.length })));
+    const free = { callId: `${request.requestId}/${index}`, dialect: request.errorDialect };
+    const send = senderTo(deps, request, at);
+    const list = { listing, at, from, wanted: limit + 1 - items.length, send };
+    items.push(...(await withLimits(deps, free, at.channel.limits, () => listAt(request, list))));
     // one more than is asked for tells that there are more
     if (items.length > limit) return { items: items.slice(0, limit), hasMore: true };
   }
@@ -59,14 +70,15 @@ interface ChannelListing {
   /** The provider's id of the item after which it begins. */
   readonly from: string | undefined;
   readonly wanted: number;
+  readonly send: SendToChannel;
 }
 
-async function listAt(deps: PipelineDeps, request: ClientRequest, list: ChannelListing): Promise<JsonRecord[]> {
+async function listAt(request: ClientRequest, list: ChannelListing): Promise<JsonRecord[]> {
   const { listing, at, wanted } = list;
   const own: JsonRecord[] = [];
   let { from } = list;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const page = await readPage(deps, request, { ...list, from });
+    const page = await readPage(request, { ...list, from });
     const found = await Promise.all(page.items.map((item) => listing.own(item, at)));
     own.push(...found.filter((item) => item !== undefined));
     from = textOf(page.items.at(-1)?.['id']);
@@ -76,9 +88,8 @@ async function listAt(deps: PipelineDeps, request: ClientRequest, list: ChannelL
 }
 
 async function readPage(
-  deps: PipelineDeps,
-  request: ClientRequest,
-  { listing: { about, path, cursor }, at, from }: ChannelListing,
+  { hold }: ClientRequest,
+  { listing: { about, path, cursor }, from, send }: ChannelListing,
 ): Promise<ListedPage> {
   const query = new URLSearchParams({
     limit: String(PAGE_ITEMS),
@@ -86,13 +97,8 @@ async function readPage(
     ...(from !== undefined && { [cursor]: from }),
   });
   try {
-    const bytes = await exchange(deps, { ...request, query: query.toString() }, at, {
-      about,
-      path,
-      body: undefined,
-      stream: false,
-      use: (response) => readWholeBody(response, { about, hold: request.hold }),
-    });
+    const sent = { about, method: 'GET', path, query: query.toString(), body: undefined, stream: false } as const;
+    const bytes = await readWholeBody(await send(sent), { about, hold });
     const { data, has_more: hasMore } = parseObject(bytes);
     return { items: itemsOf(data).filter(isRecord), hasMore: hasMore === true };
   } catch (error) {

@@ -12,6 +12,8 @@ export interface BatchEnd {
   readonly errors?: Readonly<Record<string, number>>;
   /** False: the results are not there yet. */
   readonly named?: boolean;
+  /** False: the provider repeats no endpoint and counts nothing. */
+  readonly told?: boolean;
 }
 
 export interface BatchProvider {
@@ -152,14 +154,17 @@ const PAGE = 2;
 function batchObject(id: string, world: World): object {
   const end = world.ends.get(id) ?? { status: 'in_progress' };
   const request = world.created[world.made.indexOf(id)] ?? {};
-  const { status, responses = {}, errors = {}, named = true } = end;
+  const { status, responses = {}, errors = {}, named = true, told = true } = end;
   const [completed, failed] = [Object.keys(responses).length, Object.keys(errors).length];
   const output = id.replace('batch_', 'file-out');
   if (completed > 0) world.files.set(output, { filename: `${id}_output.jsonl`, content: resultLines(responses) });
   return {
     id,
     object: 'batch',
-    endpoint: request['endpoint'],
+    ...(told && {
+      endpoint: request['endpoint'],
+      request_counts: { total: completed + failed, completed, failed },
+    }),
     model: 'upstream-name-7',
     errors:
       status === 'failed'
@@ -171,7 +176,6 @@ function batchObject(id: string, world: World): object {
     output_file_id: completed > 0 && named ? output : null,
     error_file_id: null,
     created_at: 1_700_000_000,
-    request_counts: { total: completed + failed, completed, failed },
     metadata: request['metadata'] ?? null,
   };
 }

@@ -6,12 +6,14 @@ import { GatewayError } from '../../errors.ts';
 import { STANDARD_TIER } from '../../price/price.ts';
 import type { Modality, Uses } from '../../price/price.ts';
 import type { CompiledPrice } from '../../price/sheet.ts';
-import type { BatchForm } from '../../protocol/batches/requests.ts';
+import type { BatchEndpoint, BatchForm } from '../../protocol/batches/requests.ts';
 import type { Converter } from '../../protocol/converter.ts';
+import { CONVERSATION_ID, RESPONSE_ID } from '../../protocol/openai/response-seals.ts';
 import type { Candidate, KeyState, State } from '../../state/state.ts';
 import { boundCall } from '../bounds.ts';
 import type { CallBounds, EndpointCall } from '../context.ts';
 import { ableToContinue, continuesImages } from '../kept-images.ts';
+import { sealFor } from '../sealing-context.ts';
 
 /** The service tier of a PriceCatalog that prices batches; a model without it pays the standard price. */
 const BATCH_TIER = 'batch';
@@ -55,7 +57,7 @@ export class BatchSum {
   readonly channel: BatchChannel;
   /** The output limit of each request; undefined: it has no output. */
   readonly limits: (number | undefined)[] = [];
-  #first: EndpointCall | undefined;
+  #first: BatchedCall | undefined;
   #most = NOTHING;
   #amountNanoUsd = 0n;
   #estimatedTokens = 0;
@@ -65,11 +67,12 @@ export class BatchSum {
   }
 
   /** Throws GatewayError for a request that the channel cannot take within a batch. */
-  add(call: EndpointCall): void {
-    const { candidate, price, key } = this.channel;
-    this.#first ??= call;
-    checkSame(call, this.#first);
+  add(call: EndpointCall, endpoint: BatchEndpoint): void {
+    const { candidate, price, key, state } = this.channel;
+    this.#first ??= { call, endpoint };
+    checkSame({ call, endpoint }, this.#first);
     checkAlone(call);
+    checkStored(state, key, call);
     this.#checkAt(call);
     const bounds = boundCall({ ...call, onlyTier: BATCH_TIER }, candidate, price, key);
     this.#amountNanoUsd += bounds.amountNanoUsd;
@@ -88,9 +91,10 @@ export class BatchSum {
     const first = this.#first;
     if (!first) throw noRequests();
     const { requestTokens, asksForReasoning, modalities, uses } = this.#most;
-    const { kind, model, output, region } = first;
+    const { kind, model, output, region } = first.call;
     return {
       kind,
+      batchOf: first.endpoint,
       model,
       stream: false,
       output: output && {
@@ -147,24 +151,51 @@ export class BatchSum {
   }
 }
 
+interface BatchedCall {
+  readonly call: EndpointCall;
+  readonly endpoint: BatchEndpoint;
+}
+
 /** A provider's batch is for one model, and its bill for one endpoint and region. */
-function checkSame(call: EndpointCall, first: EndpointCall): void {
+function checkSame({ call, endpoint }: BatchedCall, { call: first, endpoint: url }: BatchedCall): void {
   const { model } = first;
   if (call.model !== model)
     throw fault(`It is for another model than the first, "${model}": make a batch for each model.`, 'model');
-  if (call.kind !== first.kind) throw fault('It is for another endpoint than the first.', 'url');
+  if (endpoint !== url)
+    throw fault(`It is for ${endpoint}, and the first for ${url}: all requests of a batch have one "url".`, 'url');
   if (call.region !== first.region)
     throw fault('It is for another region than the first: make a batch for each.', 'inference_geo');
 }
 
 /** What a single call may ask for and a request of a batch may not. */
-function checkAlone({ stream, background, serviceTier, accountBoundField }: EndpointCall): void {
+function checkAlone(call: EndpointCall): void {
+  const { stream, background, serviceTier, accountBoundField } = call;
+  checkWhole(call);
   if (stream) throw fault('Results of a batch are not streamed: leave "stream" out.', 'stream');
   if (background === true) throw fault('A batch is in the background as it is: leave it out.', 'background');
   if (serviceTier !== undefined && serviceTier !== STANDARD_TIER)
     throw fault('A batch has a service tier of its own: leave the field out.', 'service_tier');
   if (accountBoundField !== undefined)
     throw fault(`The field "${accountBoundField}" names what one provider account keeps.`, accountBoundField);
+}
+
+/** Throws unsupported_parameter for a request that continues a response which the gateway keeps. */
+export function checkWhole({ continues }: Pick<EndpointCall, 'continues'>): void {
+  if (continues !== undefined) throw continued('previous_response_id');
+}
+
+/** What a provider stores is named by an id that is the client's alone, which a file at the provider must not have. */
+function checkStored(state: State, key: KeyState, { affinity }: EndpointCall): void {
+  const seal = sealFor(state, key, '');
+  const kinds = (affinity?.bound ?? []).map((sealed) => seal?.open(sealed)?.kind);
+  if (kinds.includes(CONVERSATION_ID)) throw continued('conversation');
+  if (kinds.includes(RESPONSE_ID)) throw continued('previous_response_id');
+}
+
+function continued(param: string): GatewayError {
+  const message =
+    'A request of a batch continues nothing: leave the field out, and send the whole conversation in "input".';
+  return fault(message, param);
 }
 
 function mostOf(most: Most, call: EndpointCall, { reach, ...bounds }: CallBounds): Most {

@@ -6,7 +6,7 @@ import { runBatchPart } from '../../body-worker/batch-tasks.ts';
 import type { PlainPlan } from '../../body-worker/messages.ts';
 import { GatewayError } from '../../errors.ts';
 import { LineChunks } from '../../protocol/batches/line-chunks.ts';
-import type { BatchForm } from '../../protocol/batches/requests.ts';
+import type { BatchEndpoint, BatchForm } from '../../protocol/batches/requests.ts';
 import type { PlatformPlan } from '../../protocol/platforms/platform-request.ts';
 import { spendingLimits } from '../../state/limits.ts';
 import { sessionOf } from '../affinity.ts';
@@ -15,7 +15,7 @@ import type { Authenticated, EndpointCall, PipelineDeps } from '../context.ts';
 import { outOfMoney, readFunds } from '../out-of-money.ts';
 import { clientErrorOf, route } from '../route.ts';
 import { sealingContext } from '../sealing-context.ts';
-import { BatchSum, noRequests } from './batch-sum.ts';
+import { BatchSum, checkWhole, noRequests } from './batch-sum.ts';
 import { countRequests, readRequests } from './read-requests.ts';
 
 export interface NewBatch {
@@ -35,8 +35,9 @@ export async function sumBatch(deps: PipelineDeps, { authenticated, form, lines 
     form,
     // the body that they are a part of is held
     hold: () => undefined,
-    take: async (call: EndpointCall): Promise<void> => {
-      sums = addToAll(sums ?? (await channelsFor(deps, { authenticated, form, call })), call);
+    take: async (call: EndpointCall, endpoint: BatchEndpoint): Promise<void> => {
+      sums ??= await channelsFor(deps, { authenticated, form, call });
+      sums = thatTake(sums, (sum) => sum.add(call, endpoint));
     },
   };
   await readRequests(deps, reading, [lines]);
@@ -49,6 +50,8 @@ async function channelsFor(
   { authenticated, form, call }: Omit<NewBatch, 'lines'> & { readonly call: EndpointCall },
 ): Promise<BatchSum[]> {
   const { received, key } = authenticated;
+  // or it would be made a part of the body, which is the whole batch
+  checkWhole(call);
   const read = (): Promise<EndpointCall> => Promise.resolve(call);
   const { candidates, offer } = await route(deps, { ...authenticated, received: { ...received, read } });
   if (offer.quotaType === 'Request') throw perRequest(call.model);
@@ -64,11 +67,11 @@ async function channelsFor(
 }
 
 /** The sums of the channels that take the request too. Throws the reason if there are none. */
-function addToAll(sums: readonly BatchSum[], call: EndpointCall): BatchSum[] {
+function thatTake(sums: readonly BatchSum[], add: (sum: BatchSum) => void): BatchSum[] {
   let reason: unknown;
   const taking = sums.filter((sum) => {
     try {
-      sum.add(call);
+      add(sum);
       return true;
     } catch (error) {
       reason ??= error;

@@ -9,6 +9,7 @@ import type { Meter } from '../converter.ts';
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
+import { meterCompletions } from '../openai/completions.ts';
 import { meterInput, usageMember } from '../openai/input-only.ts';
 import { meterResponse } from '../openai/response-meter.ts';
 import { isEmptyFailure } from '../openai/responses.ts';
@@ -29,7 +30,7 @@ const meterInputOnly = unlessError((response) => meterInput(usageMember(response
 
 const METERS: Readonly<Record<BatchEndpoint, ReadResponse>> = {
   '/v1/chat/completions': unlessError(meterCompletion),
-  '/v1/completions': unlessError(meterCompletion),
+  '/v1/completions': unlessError(meterCompletions),
   '/v1/embeddings': meterInputOnly,
   '/v1/moderations': meterInputOnly,
   '/v1/responses': (response) => (isEmptyFailure(response) ? undefined : meterResponse(response)),

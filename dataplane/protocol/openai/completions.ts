@@ -49,6 +49,11 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   return { path: '/completions', body: editObject(body, edits, scanned) };
 }
 
+/** Meters a whole response of which nothing is known but itself. */
+export function meterCompletions(completion: JsonRecord): Meter {
+  return meterWhole(completion, { count: 1, generatedForEach: 1, echoed: undefined });
+}
+
 /** Of completions that are no choices, the provider bills what the response does not show. */
 function meterWhole(completion: JsonRecord, choices: Choices): Meter {
   const reported = reportedIn(completion);

@@ -77,7 +77,12 @@ function exchangeOf(request: FastifyRequest<object>, { raw }: FastifyReply): Sto
 
 /** What the client has called, which a proxy before the gateway may have reached in another way. */
 function addressOf({ headers, protocol, host }: FastifyRequest<object>): string {
-  const forwarded = headers['x-forwarded-proto'];
+  // several proxies make a list, which begins with what the client called
+  const [forwarded] = [headers['x-forwarded-proto']]
+    .flat()
+    .join(',')
+    .split(',', 1)
+    .map((each) => each.trim());
   const scheme = forwarded === 'https' || forwarded === 'http' ? forwarded : protocol;
   return `${scheme}://${host}`;
 }

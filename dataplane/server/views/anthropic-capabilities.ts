@@ -46,7 +46,7 @@ export function anthropicCapabilities(offer: Offer): AnthropicCapabilities {
   const serverTools = everywhere((candidate) => isNative(candidate) && candidate.model.allow.has('ServerTools'));
   const images = everywhere(({ model }) => model.acceptsImages);
   return {
-    batch: NO,
+    batch: everywhere((candidate) => isNative(candidate) && candidate.target.endpoints.has('Batches')),
     citations: native,
     code_execution: serverTools,
     context_management: {

@@ -4,17 +4,25 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { serveBatches } from '../../support/batch-provider.ts';
 import type { BatchProvider } from '../../support/batch-provider.ts';
-import { KEYS } from '../../support/manifests.ts';
+import { keyManifest, KEYS } from '../../support/manifests.ts';
+import { json } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { batchesManifest } from './batches-manifest.ts';
 
+const SLOW_KEY = 'sk-test-slow-000000000000000000000000000000000';
+
 let stack: TestStack;
 let provider: BatchProvider;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: (urls) => ({ 'batches.yaml': batchesManifest(urls) }) });
+  stack = await startTestStack({
+    files: (urls) => ({
+      'batches.yaml': batchesManifest(urls),
+      'slow.yaml': keyManifest('slow', SLOW_KEY, 'rateLimits: {requestsPerMinute: 1}'),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 beforeEach(() => {
@@ -28,7 +36,35 @@ const upload: BatchCalls['upload'] = (...given) => calls.upload(...given);
 const call: BatchCalls['call'] = (...given) => calls.call(...given);
 const create: BatchCalls['create'] = (...given) => calls.create(...given);
 
+/** Of the form that ids of responses have which the gateway keeps. */
+const OWN_ID = `resp_${'0'.repeat(32)}`;
+
+/** A line that asks batch-model for a response. */
+function responseLine(id: string, more: object): string {
+  return line(id, { input: 'hello', messages: undefined, max_tokens: undefined, ...more }, '/v1/responses');
+}
+
 describe('a file of a batch', () => {
+  it('names nothing that the provider keeps for a client', async () => {
+    for (const [path, own, param] of [
+      ['/v1/responses', 'resp_abc', 'previous_response_id'],
+      ['/v1/conversations', 'conv_abc', 'conversation'],
+    ] as const) {
+      const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+      const object = own.startsWith('resp') ? 'response' : 'conversation';
+      stack.openai.script(json({ id: own, object, status: 'completed', output: [], usage, created_at: 1 }));
+      const made = await post(stack, path, { model: 'batch-model', ...(object === 'response' && { input: 'x' }) });
+      assert.match(made.json().id, /^mgw1_/, made.text);
+      provider = serveBatches(stack.openai);
+      const sent = stack.openai.requests.length;
+      for (const lines of [[], [responseLine('a', {})]]) {
+        const answer = await upload([...lines, responseLine('b', { [param]: made.json().id })].join('\n'));
+        assert.deepEqual([answer.status, answer.json().error.param], [400, param], answer.text);
+        assert.match(answer.json().error.message, /continues nothing/);
+      }
+      assert.equal(stack.openai.requests.length, sent);
+    }
+  });
   it('is checked, written anew with the provider’s names and limits, and kept under a sealed id', async () => {
     const answer = await upload(`${line('a')}\r\n\n${line('b', { max_tokens: undefined, user: 'é\u2028' })}`);
     assert.equal(answer.status, 200, answer.text);
@@ -90,6 +126,14 @@ describe('a file of a batch', () => {
     assert.equal((await create(rest.data[0].id)).status, 200, 'a batch is made of a listed file');
     provider.end(provider.made.at(-1) ?? '', { status: 'failed' });
   });
+  it('is listed by one request of the limits by the minute, however many pages the provider has', async () => {
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await upload(line(id));
+    const before = stack.openai.requests.length;
+    const list = await call('GET', '/v1/files?limit=5', SLOW_KEY);
+    assert.equal(list.body.data?.length, 5, JSON.stringify(list.body));
+    assert.ok(stack.openai.requests.length >= before + 3);
+    assert.equal((await call('GET', '/v1/files?limit=5', SLOW_KEY)).status, 429);
+  });
   it.each([
     [
       'another model of the key',
@@ -149,6 +193,24 @@ describe('a file of a batch', () => {
     ['no JSON', [line('a'), '{"custom_id": "b"'], undefined, /In line 2 .*not valid JSON/],
     ['two values in a line', [`${line('a')} ${line('b')}`], undefined, /line 1/],
     ['nothing', ['', ' '], undefined, /no requests/],
+    [
+      'two endpoints of one kind',
+      [line('a'), responseLine('b', {})],
+      'url',
+      /In line 2 .*for \/v1\/responses, and the first for \/v1\/chat\/completions/,
+    ],
+    [
+      'a response that the gateway may keep, first',
+      [responseLine('a', { previous_response_id: OWN_ID })],
+      'previous_response_id',
+      /In line 1 .*whole conversation/,
+    ],
+    [
+      'a response that the gateway may keep, later',
+      [responseLine('a', {}), responseLine('b', { previous_response_id: OWN_ID })],
+      'previous_response_id',
+      /In line 2 .*whole conversation/,
+    ],
   ] as const)('with %s is refused before a byte is sent', async (_what, lines, param, message) => {
     const answer = await upload(lines.join('\n'));
     assert.ok([400, 404].includes(answer.status), answer.text);

@@ -71,6 +71,16 @@ function message(input: number, output: number): object {
 }
 
 describe('a batch of messages', () => {
+  it('is among the capabilities of models whose channels take it', async () => {
+    for (const [model, supported] of [
+      ['claude-batch', true],
+      ['claude-model', false],
+      ['batch-model', false],
+    ] as const) {
+      const found = await get(stack, `/v1/models/${model}`, headersOf(KEYS.main));
+      assert.deepEqual(found.json().capabilities.batch, { supported }, found.text);
+    }
+  });
   it('is held at the price of a batch, and billed by what succeeded', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make([request('a'), request('b'), request('c')]);
@@ -99,6 +109,11 @@ describe('a batch of messages', () => {
       [record.status, record.model, record.input_tokens, record.output_tokens, record.usage_source],
       ['Succeeded', 'claude-batch', 45, 10, 'Provider'],
     );
+    const proxied = await get(stack, `/v1/messages/batches/${id}`, {
+      ...headersOf(KEYS.main),
+      'x-forwarded-proto': 'https, http',
+    });
+    assert.equal(proxied.json().results_url, ended.results_url.replace('http:', 'https:'));
     const results = await fetch(ended.results_url, { headers: headersOf(KEYS.main) });
     const lines = (await results.text()).trim().split('\n');
     assert.deepEqual(
@@ -118,7 +133,10 @@ describe('a batch of messages', () => {
   it('is cancelled, and billed before it is deleted', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make([request('a'), request('b')]);
-    assert.equal((await call('DELETE', `/${id}`)).status, 400, 'it runs');
+    const refused = await call('DELETE', `/${id}`);
+    assert.equal(refused.status, 400, 'it runs');
+    assert.match(refused.body.error.message, /cancel it first/);
+    assert.ok(!stack.anthropic.requests.some(({ method }) => method === 'DELETE'), 'it may end before it is deleted');
     assert.equal((await recordOf(callId)).status, 'Running');
     provider.cancelsAs = { status: 'in_progress' };
     assert.equal((await call('POST', `/${id}/cancel`)).body.id, id);
@@ -167,6 +185,14 @@ describe('a batch of messages', () => {
     assert.equal(requestsOf(provider.created[1]).length, 2_000);
     for (const id of provider.made) provider.end(id, { status: 'completed', errors: { x: 400 } });
     for (const made of [answer, many]) await call('GET', `/${made.json().id}`);
+  });
+  it('with more JSON values than a single call may have is sent', async () => {
+    const requests = Array.from({ length: 12_000 }, (_, index) => request(String(index), { max_tokens: 1 }));
+    const made = await create({ requests });
+    assert.equal(made.status, 200, made.text);
+    assert.equal(requestsOf(provider.created[0]).length, requests.length);
+    provider.end(provider.made[0] ?? '', { status: 'completed', errors: { x: 400 } });
+    await call('GET', `/${made.json().id}`);
   });
   it.each([
     [

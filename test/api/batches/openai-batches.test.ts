@@ -3,12 +3,31 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { serveBatches } from '../../support/batch-provider.ts';
 import type { BatchProvider } from '../../support/batch-provider.ts';
-import { KEYS } from '../../support/manifests.ts';
+import { keyManifest, KEYS } from '../../support/manifests.ts';
+import { CUT, RESET } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { BATCH_PRICE, batchesManifest, STANDARD_PRICE } from './batches-manifest.ts';
+
+const ELSEWHERE_KEY = 'sk-test-elsewhere-0000000000000000000000000000';
+const BROKE_KEY = 'sk-test-broke-00000000000000000000000000000000';
+const SLOW_KEY = 'sk-test-slow-000000000000000000000000000000000';
+const SLOW_TOO_KEY = 'sk-test-slow-too-00000000000000000000000000000';
+/** Keys of the same account: without money, with one request per minute, and of a group that has other models. */
+const KEY_MANIFESTS = `
+${keyManifest('broke', BROKE_KEY, 'quota: {limitUsd: "0"}')}
+${keyManifest('slow', SLOW_KEY, 'rateLimits: {requestsPerMinute: 1}')}
+${keyManifest('slow-too', SLOW_TOO_KEY, 'rateLimits: {requestsPerMinute: 1}')}
+${keyManifest('elsewhere', ELSEWHERE_KEY, 'groupRef: {name: elsewhere}')}
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: elsewhere}
+spec:
+  allowedNamespaces: {from: All}
+  routes: [{routeSelector: {matchLabels: {offers: nothing}}}]
+`;
 
 let stack: TestStack;
 let provider: BatchProvider;
@@ -17,7 +36,7 @@ let tick: () => void = () => undefined;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    files: (urls) => ({ 'batches.yaml': batchesManifest(urls) }),
+    files: (urls) => ({ 'batches.yaml': batchesManifest(urls), 'keys-too.yaml': KEY_MANIFESTS }),
     nowMs: () => nowMs,
     timers: {
       every: (_ms, each) => {
@@ -233,6 +252,18 @@ describe('a batch', () => {
     await poll(callId);
     assert.equal((await spent()) - before, 4n * BATCH_PRICE);
   });
+  it('whose provider neither names nor counts results keeps its charge until it does', async () => {
+    const before = await spent();
+    const { id, ownId, callId } = await make([line('a')]);
+    const charged = (await spent()) - before;
+    provider.end(ownId, { status: 'completed', told: false });
+    await call('GET', `/v1/batches/${id}`);
+    assert.deepEqual([(await spent()) - before, (await recordOf(callId)).status], [charged, 'Running']);
+    provider.end(ownId, { status: 'completed', responses: { a: completion(3, 1) }, told: false });
+    await call('GET', `/v1/batches/${id}`);
+    assert.equal((await spent()) - before, 4n * BATCH_PRICE, 'by the endpoint that it was made for');
+    assert.equal((await recordOf(callId)).status, 'Succeeded');
+  });
   it('without usage is billed by the estimate of its input and the size of its output', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make([line('a')]);
@@ -293,9 +324,24 @@ describe('a batch', () => {
     assert.equal((await call('GET', `/v1/batches/${id}`, KEYS.poor)).status, 404);
     assert.equal((await call('POST', `/v1/batches/${id}/cancel`, KEYS.poor)).status, 404);
     assert.equal((await call('GET', `/v1/batches/${id}`, KEYS.narrow)).status, 404, 'a key without the model');
+    assert.equal((await call('GET', `/v1/batches/${id}`, ELSEWHERE_KEY)).status, 404, 'a group without the model');
+    const { input_file_id: file } = list.data[0];
+    for (const path of [`/v1/files/${file}`, `/v1/files/${file}/content`])
+      assert.equal((await call('GET', path, ELSEWHERE_KEY)).status, 404);
+    for (const path of ['/v1/batches', '/v1/files'])
+      assert.deepEqual((await call('GET', path, ELSEWHERE_KEY)).body.data, []);
     for (const made of provider.made) provider.end(made, { status: 'failed' });
     await call('GET', `/v1/batches/${id}`);
     await call('GET', `/v1/batches/${other.json().id}`, KEYS.poor);
+  });
+  it('is listed without its results until it is billed', async () => {
+    const { id, ownId } = await make([line('a')]);
+    provider.end(ownId, { status: 'completed', responses: { a: completion(3, 1) } });
+    const [unbilled] = (await call('GET', '/v1/batches')).body.data;
+    assert.deepEqual([unbilled.status, unbilled.output_file_id], ['completed', null]);
+    await call('GET', `/v1/batches/${id}`);
+    const [billed] = (await call('GET', '/v1/batches')).body.data;
+    assert.match(billed.output_file_id, /^mgw1_file_/);
   });
   it.each([
     ['with a field that may change its price', { priority: 'high' }, 'priority'],
@@ -363,6 +409,50 @@ describe('a batch', () => {
     const answer = await create(file.json().id);
     assert.deepEqual([answer.status, answer.json().error.message], [400, 'no such window']);
     assert.equal(await spent(), before);
+  });
+  it.each([
+    ['is no JSON', { steps: ['{"id": '] }],
+    ['names no batch', { steps: ['{}'] }],
+    ['breaks off', { steps: ['{"id": ', CUT] }],
+    ['does not come', { beforeHead: [RESET], steps: [] }],
+  ] as const)('whose response %s is charged with its sum, because it may run', async (_what, reply) => {
+    const before = await spent();
+    const made = await make([line('a')]);
+    const sum = (await spent()) - before;
+    provider.end(made.ownId, { status: 'failed' });
+    await call('GET', `/v1/batches/${made.id}`);
+    assert.equal(await spent(), before);
+    const file = await upload(line('a'));
+    const [content = ''] = [...provider.files.values()].map((each) => each.content);
+    stack.openai.script(({ method }) => (method === 'POST' ? reply : { steps: [content] }));
+    const answer = await create(file.json().id);
+    assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false'], answer.text);
+    assert.match(answer.json().error.message, /may have begun the batch/);
+    assert.equal((await spent()) - before, sum);
+    assert.equal((await recordOf(answer.headers.get('x-request-id') ?? '')).status, 'ProviderCut');
+    assert.equal(
+      stack.openai.requests.filter(({ path, method }) => path === '/v1/batches' && method === 'POST').length,
+      2,
+    );
+  });
+  it('reads its file for nobody without money, and counts once in limits by the minute', async () => {
+    const file = (await upload(line('a'))).json().id;
+    const sent = stack.openai.requests.length;
+    const broke = await create(file, BROKE_KEY);
+    assert.deepEqual([broke.status, broke.json().error.code], [429, 'insufficient_quota'], broke.text);
+    assert.equal(stack.openai.requests.length, sent);
+    const made = await create(file, SLOW_KEY);
+    assert.equal(made.status, 200, made.text);
+    const wrong = { endpoint: '/v1/embeddings' };
+    assert.equal((await create(file, SLOW_TOO_KEY, wrong)).status, 400);
+    const after = stack.openai.requests.length;
+    for (const key of [SLOW_KEY, SLOW_TOO_KEY]) {
+      const again = await create(file, key, wrong);
+      assert.deepEqual([again.status, again.json().error.code], [429, 'rate_limit_exceeded'], again.text);
+    }
+    assert.equal(stack.openai.requests.length, after);
+    provider.end(provider.made[0] ?? '', { status: 'failed' });
+    await call('GET', `/v1/batches/${made.json().id}`);
   });
   it('that runs for longer than eight days keeps its charge', async () => {
     const before = await spent();

@@ -74,7 +74,7 @@ function convertedBy(converter: Converter | undefined): Pick<EndpointCall, 'conv
 
 const sumOf = (...calls: readonly EndpointCall[]): BatchSum => {
   const sum = new BatchSum({ candidate, price, key, state, form: 'OpenAI' });
-  for (const each of calls) sum.add(each);
+  for (const each of calls) sum.add(each, '/v1/chat/completions');
   return sum;
 };
 
@@ -119,7 +119,7 @@ describe('the sum of a batch', () => {
   });
   it.each([
     ['of another model', { model: 'n' }, 'model'],
-    ['of another kind', { kind: 'Embeddings' }, 'url'],
+    ['that continues a response', { continues: 'resp_1' }, 'previous_response_id'],
     ['of another region', { region: 'us' }, 'inference_geo'],
     ['that streams', { stream: true }, 'stream'],
     ['in the background', { background: true }, 'background'],
@@ -132,9 +132,15 @@ describe('the sum of a batch', () => {
   ] as const)('takes no request %s', (_what, more, param) => {
     const sum = sumOf(call());
     assert.throws(
-      () => sum.add(call(more)),
+      () => sum.add(call(more), '/v1/chat/completions'),
       (error: { details?: { param?: string } }) => error.details?.param === param,
     );
+  });
+  it('is of one endpoint, also where two are of one kind', () => {
+    const sum = sumOf(call());
+    const add = (): void => sum.add(call(), '/v1/responses');
+    assert.throws(add, /for \/v1\/responses, and the first for \/v1\/chat\/completions/);
+    assert.equal(sum.callOf(openai.chat.OpenAI).batchOf, '/v1/chat/completions');
   });
   it('of nothing is no call', () => {
     assert.throws(() => sumOf().callOf(openai.chat.OpenAI), /no requests/);

@@ -140,6 +140,17 @@ describe('results', () => {
       [[3, 2]],
     );
   });
+  it('of completions without usage are measured by their texts', () => {
+    const choices = [
+      { index: 0, text: 'four' },
+      { index: 1, text: 'more' },
+    ];
+    const { meters } = readResults('/v1/completions', Buffer.from(result({ status_code: 200, body: { choices } })));
+    assert.deepEqual(
+      meters.map(({ outputBytes }) => outputBytes),
+      [8],
+    );
+  });
   it('that are no JSON are an error, so that they are asked for again', () => {
     assert.throws(() => readResults('/v1/chat/completions', Buffer.from('{"custom_id"')), SyntaxError);
   });
