@@ -2,7 +2,8 @@
 import { rmSync } from 'node:fs';
 import { createFairWorker } from '../fair-worker.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
-import type { NewResponse, ResponsePlace, ResponseStore } from './store.ts';
+import { APPLICATION_ID, readApplicationId } from './application-id.ts';
+import type { NewResponse, NoRoom, ResponsePlace, ResponseStore } from './store.ts';
 
 export type FileJob = { readonly path: string } & FileWork;
 
@@ -10,7 +11,9 @@ type FileWork =
   | { readonly work: 'Put'; readonly response: NewResponse }
   | { readonly work: 'Size' | 'Get' | 'Delete'; readonly place: ResponsePlace; readonly nowMs: number };
 
-export type FileReply = { readonly result: Uint8Array | number | boolean | undefined } | { readonly failure: string };
+type Result = Uint8Array | number | boolean | NoRoom | undefined;
+
+export type FileReply = { readonly result: Result } | { readonly failure: string };
 
 const IDLE_MS = 10 * 60_000;
 
@@ -25,7 +28,7 @@ export function openFileStore(path: string): ResponseStore {
       fault = error;
     },
   });
-  const run = async (account: string, work: FileWork): Promise<Uint8Array | number | boolean | undefined> => {
+  const run = async (account: string, work: FileWork): Promise<Result> => {
     const reply = await worker.run(account, { path, ...work });
     if (!reply) throw new LedgerUnavailable(`the thread of kept responses ended: ${String(fault)}`);
     if ('failure' in reply) throw new LedgerUnavailable(reply.failure);
@@ -33,7 +36,8 @@ export function openFileStore(path: string): ResponseStore {
   };
   return {
     async put(response) {
-      await run(response.account, { work: 'Put', response });
+      const noRoom = await run(response.account, { work: 'Put', response });
+      return noRoom === 'AccountFull' || noRoom === 'StoreFull' ? noRoom : undefined;
     },
     async sizeOf(place, nowMs) {
       const size = await run(place.account, { work: 'Size', place, nowMs });
@@ -48,7 +52,8 @@ export function openFileStore(path: string): ResponseStore {
   };
 }
 
-/** Deletes what was kept before keeping was switched off. */
+/** Deletes what was kept before keeping was switched off. A file of another program stays. */
 export function deleteFileStore(path: string): void {
+  if (readApplicationId(path) !== APPLICATION_ID) return;
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }

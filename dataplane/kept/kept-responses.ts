@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts';
 import { createAccountBox } from '../sealing/account-box.ts';
 import type { AccountBox } from '../sealing/account-box.ts';
-import type { ResponsePlace, ResponseStore } from './store.ts';
+import type { NoRoom, ResponsePlace, ResponseStore } from './store.ts';
 
 /** What is kept of a response. */
 export interface KeptResponse {
@@ -31,6 +31,17 @@ export const READING_FACTOR = 4;
 const DAY_MS = 86_400_000;
 const HEAD_END = 0x0a;
 
+/** There is no place for a response. */
+export class NotKept extends Error {
+  override readonly name = 'NotKept';
+}
+
+const TOO_LARGE = `with its input it is larger than ${MAX_KEPT_BYTES / 2 ** 20} MiB`;
+const NO_ROOM: Readonly<Record<NoRoom, string>> = {
+  AccountFull: "the account's bytes are used up",
+  StoreFull: 'the store of responses has no more room',
+};
+
 type Keys = readonly Uint8Array[];
 
 export class KeptResponses {
@@ -42,12 +53,13 @@ export class KeptResponses {
     this.#clock = clock;
   }
 
-  /** Rejects with LedgerUnavailable. Keeps nothing that is too large. */
+  /** Rejects with NotKept where it is too large or there is no room, and with LedgerUnavailable. */
   async keep(place: ResponsePlace, kept: KeptResponse, keys: Keys): Promise<void> {
-    if (kept.input.length + kept.response.length > MAX_KEPT_BYTES) return;
+    if (kept.input.length + kept.response.length > MAX_KEPT_BYTES) throw new NotKept(TOO_LARGE);
     const { store, days, maxBytes } = this.#options;
     const bytes = boxOf(place, keys).close(place.id, pack(kept));
-    await store.put({ ...place, bytes, nowMs: this.#clock.nowMs(), keepMs: days * DAY_MS, maxBytes });
+    const noRoom = await store.put({ ...place, bytes, nowMs: this.#clock.nowMs(), keepMs: days * DAY_MS, maxBytes });
+    if (noRoom) throw new NotKept(NO_ROOM[noRoom]);
   }
 
   /**

@@ -2,15 +2,29 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../owner-only.ts';
-import type { NewResponse, ResponsePlace } from './store.ts';
+import { APPLICATION_ID } from './application-id.ts';
+import { MOST_DROPPED } from './store.ts';
+import type { NewResponse, NoRoom, ResponsePlace } from './store.ts';
 
 const VERSION = 1;
+/** How many times an account's bytes the responses of all accounts may be together. */
+const FULL_ACCOUNTS = 16;
 const BUSY_TIMEOUT_MS = 2_000;
+/** The sum of all accounts is the one with the empty name. */
 const SCHEMA = `
   CREATE TABLE responses (seq INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, id TEXT NOT NULL,
     size INTEGER NOT NULL, until_ms INTEGER NOT NULL, bytes BLOB NOT NULL, UNIQUE (account, id)) STRICT;
-  CREATE INDEX responses_by_age ON responses (account, seq, size);
+  CREATE INDEX responses_by_age ON responses (account, seq);
   CREATE INDEX responses_by_end ON responses (until_ms);
+  CREATE TABLE sums (account TEXT PRIMARY KEY, size INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER added AFTER INSERT ON responses BEGIN
+    INSERT INTO sums VALUES (NEW.account, NEW.size), ('', NEW.size)
+      ON CONFLICT (account) DO UPDATE SET size = size + excluded.size;
+  END;
+  CREATE TRIGGER deleted AFTER DELETE ON responses BEGIN
+    UPDATE sums SET size = size - OLD.size WHERE account IN (OLD.account, '');
+    DELETE FROM sums WHERE account = OLD.account AND size <= 0;
+  END;
   PRAGMA user_version = ${VERSION};`;
 
 /** Its methods throw SQLite's errors. */
@@ -19,53 +33,81 @@ export class ResponseTable {
   readonly #expire: StatementSync;
   readonly #delete: StatementSync;
   readonly #add: StatementSync;
-  readonly #trim: StatementSync;
+  readonly #sum: StatementSync;
+  readonly #deleteOldestOf: StatementSync;
+  readonly #deleteOldest: StatementSync;
   readonly #size: StatementSync;
   readonly #bytes: StatementSync;
 
-  /** Opens or creates the file. Throws for a file of a later version. */
+  /** Opens or creates the file. Throws for a file of a later version, or of another program. */
   constructor(path: string) {
     const db = open(path);
     this.#db = db;
-    this.#expire = db.prepare('DELETE FROM responses WHERE until_ms <= ?');
-    this.#delete = db.prepare('DELETE FROM responses WHERE account = ? AND id = ?');
+    this.#expire = db.prepare(`DELETE FROM responses WHERE seq IN
+      (SELECT seq FROM responses WHERE until_ms <= ? ORDER BY until_ms LIMIT ${MOST_DROPPED})`);
+    this.#delete = db.prepare('DELETE FROM responses WHERE account = ? AND id = ? RETURNING until_ms');
     this.#add = db.prepare('INSERT INTO responses (account, id, size, until_ms, bytes) VALUES (?, ?, ?, ?, ?)');
-    // the sum of an account's responses from the latest one on
-    this.#trim = db.prepare(`DELETE FROM responses WHERE seq IN (SELECT seq FROM
-      (SELECT seq, sum(size) OVER (ORDER BY seq DESC) AS total FROM responses WHERE account = ?) WHERE total > ?)`);
-    this.#size = db.prepare('SELECT size FROM responses WHERE account = ? AND id = ?');
-    this.#bytes = db.prepare('SELECT bytes FROM responses WHERE account = ? AND id = ?');
+    this.#sum = db.prepare('SELECT size FROM sums WHERE account = ?');
+    this.#deleteOldestOf = db.prepare(
+      'DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses WHERE account = ?)',
+    );
+    this.#deleteOldest = db.prepare('DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses)');
+    this.#size = db.prepare('SELECT size FROM responses WHERE account = ? AND id = ? AND until_ms > ?');
+    this.#bytes = db.prepare('SELECT bytes FROM responses WHERE account = ? AND id = ? AND until_ms > ?');
   }
 
-  put({ account, id, bytes, nowMs, keepMs, maxBytes }: NewResponse): void {
+  /** Undefined: it is kept. */
+  put(response: NewResponse): NoRoom | undefined {
+    const { account, id, bytes, nowMs, keepMs } = response;
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       this.#expire.run(nowMs);
-      this.#delete.run(account, id);
-      this.#add.run(account, id, bytes.length, nowMs + keepMs, bytes);
-      this.#trim.run(account, maxBytes);
+      this.#delete.all(account, id);
+      const noRoom = this.#makeRoom(response);
+      if (!noRoom) this.#add.run(account, id, bytes.length, nowMs + keepMs, bytes);
       this.#db.exec('COMMIT');
+      return noRoom;
     } catch (error) {
-      this.#db.exec('ROLLBACK');
+      // SQLite may have rolled back itself
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
   }
 
+  /** Deletes the account's oldest responses, and then the oldest of all. */
+  #makeRoom({ account, bytes: { length }, maxBytes }: NewResponse): NoRoom | undefined {
+    if (length > maxBytes) return 'AccountFull';
+    let left = MOST_DROPPED;
+    for (; this.#sumOf(account) + length > maxBytes; left--) {
+      if (left === 0) return 'AccountFull';
+      this.#deleteOldestOf.run(account);
+    }
+    for (; this.#sumOf('') + length > FULL_ACCOUNTS * maxBytes; left--) {
+      if (left === 0) return 'StoreFull';
+      this.#deleteOldest.run();
+    }
+    return undefined;
+  }
+
+  #sumOf(account: string): number {
+    return Number(this.#sum.get(account)?.['size'] ?? 0);
+  }
+
   sizeOf({ account, id }: ResponsePlace, nowMs: number): number | undefined {
     this.#expire.run(nowMs);
-    const size = this.#size.get(account, id)?.['size'];
+    const size = this.#size.get(account, id, nowMs)?.['size'];
     return size === undefined ? undefined : Number(size);
   }
 
   get({ account, id }: ResponsePlace, nowMs: number): Uint8Array | undefined {
     this.#expire.run(nowMs);
-    const bytes = this.#bytes.get(account, id)?.['bytes'];
+    const bytes = this.#bytes.get(account, id, nowMs)?.['bytes'];
     return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
   delete({ account, id }: ResponsePlace, nowMs: number): boolean {
     this.#expire.run(nowMs);
-    return this.#delete.run(account, id).changes > 0;
+    return this.#delete.all(account, id).some(({ until_ms: untilMs }) => Number(untilMs) > nowMs);
   }
 
   close(): void {
@@ -78,9 +120,14 @@ function open(path: string): DatabaseSync {
   keepToOwner(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
-    if (version > VERSION) throw new Error(`${path} is of version ${version}, which this program does not know`);
-    if (version === 0) db.exec('PRAGMA auto_vacuum = FULL;');
+    const [version, application, pages] = ['user_version', 'application_id', 'page_count'].map((name) =>
+      Number(db.prepare(`PRAGMA ${name}`).get()?.[name]),
+    );
+    if (pages !== 0 && application !== APPLICATION_ID) throw new Error(`${path} is no file of kept responses`);
+    if (version !== undefined && version > VERSION)
+      throw new Error(`${path} is of version ${version}, which this program does not know`);
+    // written before the journal is a file of its own, so that the file's head tells it
+    if (version === 0) db.exec(`PRAGMA auto_vacuum = FULL; PRAGMA application_id = ${APPLICATION_ID};`);
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;');
     if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
     return db;

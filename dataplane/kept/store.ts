@@ -17,9 +17,16 @@ export interface NewResponse extends ResponsePlace {
   readonly maxBytes: number;
 }
 
+/** The most responses that one put deletes to make room. What remains is for the next ones to delete. */
+export const MOST_DROPPED = 100;
+
+/** Why there is no room: the account's bytes, or those of all accounts, are used up. */
+export type NoRoom = 'AccountFull' | 'StoreFull';
+
 /** Each method rejects with LedgerUnavailable where the store does not answer. */
 export interface ResponseStore {
-  put(response: NewResponse): Promise<void>;
+  /** Undefined: it is kept. */
+  put(response: NewResponse): Promise<NoRoom | undefined>;
   /** How many bytes it has; undefined: there is none. */
   sizeOf(place: ResponsePlace, nowMs: number): Promise<number | undefined>;
   get(place: ResponsePlace, nowMs: number): Promise<Uint8Array | undefined>;

@@ -1,63 +1,81 @@
 /**
  * Keeps responses in the Valkey that all proxies share, over a connection separate from the ledger's. A key holds each
- * response, and two keys the order and the sizes of an account's responses. All of them expire by the store's clock.
+ * response, and three keys the order, the ends and the sizes of an account's. All of them expire by the store's clock.
  */
+import { SYSTEM_CLOCK } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { openConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
+import { createRoom } from './valkey-room.ts';
+import { MOST_DROPPED } from './store.ts';
 import type { ResponsePlace, ResponseStore } from './store.ts';
 
-/**
- * Drops the ids of expired responses, adds this one, and deletes the oldest ones until all are within the limit. The
- * size of all together is the field of that name: ids begin with "resp_".
- */
-const PUT = `
-local order, sizes, prefix = KEYS[1], KEYS[2], KEYS[3]
-local id, value, size, keep_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local now_ms, most = tonumber(ARGV[5]), tonumber(ARGV[6])
-local function drop(dropped)
-  local bytes = redis.call('HGET', sizes, dropped)
-  redis.call('DEL', prefix .. dropped)
-  redis.call('ZREM', order, dropped)
-  redis.call('HDEL', sizes, dropped)
+/** The size of all together is the field "total": ids begin with "resp_". */
+const DROP = `
+local order, ends, sizes, prefix = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local function drop(id)
+  local bytes = redis.call('HGET', sizes, id)
+  redis.call('ZREM', order, id)
+  redis.call('ZREM', ends, id)
+  redis.call('HDEL', sizes, id)
   if bytes then redis.call('HINCRBY', sizes, 'total', '-' .. bytes) end
-end
-for _, expired in ipairs(redis.call('ZRANGEBYSCORE', order, '-inf', now_ms)) do drop(expired) end
-drop(id)
-redis.call('SET', prefix .. id, value, 'PX', keep_ms)
-redis.call('ZADD', order, now_ms + tonumber(keep_ms), id)
-redis.call('HSET', sizes, id, size)
-local total = redis.call('HINCRBY', sizes, 'total', size)
-while total > most do
-  local oldest = redis.call('ZRANGE', order, 0, 0)[1]
-  if not oldest then break end
-  drop(oldest)
-  total = tonumber(redis.call('HGET', sizes, 'total'))
-end
--- those of earlier responses may be kept for longer
-if redis.call('PTTL', order) < tonumber(keep_ms) then redis.call('PEXPIRE', order, keep_ms) end
-if redis.call('PTTL', sizes) < tonumber(keep_ms) then redis.call('PEXPIRE', sizes, keep_ms) end
-return total`;
+  return redis.call('UNLINK', prefix .. id)
+end`;
 
-const DELETE = `
-local order, sizes, prefix, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
-local bytes = redis.call('HGET', sizes, id)
-redis.call('ZREM', order, id)
-redis.call('HDEL', sizes, id)
-if bytes then redis.call('HINCRBY', sizes, 'total', '-' .. bytes) end
-return redis.call('DEL', prefix .. id)`;
+/**
+ * Drops the ids of expired responses, deletes the oldest ones until this one fits, and adds it. It drops a bounded
+ * number, because the ledger waits meanwhile. Returns 0 if there is still no room.
+ */
+const PUT = `${DROP}
+local id, value, size, keep_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local now_ms, most, most_dropped = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+-- the sizes count for nothing once the order is lost
+if redis.call('EXISTS', order) == 0 then redis.call('UNLINK', ends, sizes) end
+drop(id)
+if size > most then return 0 end
+local expired = redis.call('ZRANGEBYSCORE', ends, '-inf', now_ms, 'LIMIT', 0, most_dropped)
+for _, each in ipairs(expired) do drop(each) end
+local dropped = #expired
+local function total() return tonumber(redis.call('HGET', sizes, 'total') or 0) end
+while total() + size > most do
+  local oldest = redis.call('ZRANGE', order, 0, 0)[1]
+  if dropped >= most_dropped or not oldest then return 0 end
+  drop(oldest)
+  dropped = dropped + 1
+end
+redis.call('SET', prefix .. id, value, 'PX', keep_ms)
+redis.call('ZADD', order, now_ms, id)
+redis.call('ZADD', ends, now_ms + keep_ms, id)
+redis.call('HSET', sizes, id, size)
+redis.call('HINCRBY', sizes, 'total', size)
+-- those of earlier responses may be kept for longer
+for _, key in ipairs({order, ends, sizes}) do
+  if redis.call('PTTL', key) < keep_ms then redis.call('PEXPIRE', key, keep_ms) end
+end
+return 1`;
+
+const DELETE = `${DROP}
+return drop(ARGV[1])`;
 
 /** Connects in the background. */
-export function openValkeyStore(url: string): ResponseStore {
+export function openValkeyStore(url: string, clock: Pick<Clock, 'monotonicMs'> = SYSTEM_CLOCK): ResponseStore {
   const location = parseValkeyUrl(url);
   const bases = bucketBases(location);
   const connection = openConnection(location);
-  /** They are in one slot: the order, the sizes, and what the responses' own keys begin with. */
-  const keysOf = (account: string): [order: string, sizes: string, prefix: string] => {
-    const base = bases[bucketOf(account, bases.length)] ?? '';
-    return [`${base}kept:order:${account}`, `${base}kept:sizes:${account}`, `${base}kept:response:${account}:`];
+  const room = createRoom(connection, clock);
+  const baseOf = (account: string): string => bases[bucketOf(account, bases.length)] ?? '';
+  /** They are in one slot; what the responses' own keys begin with is the last. */
+  const keysOf = (account: string): [order: string, ends: string, sizes: string, prefix: string] => {
+    const kept = `${baseOf(account)}kept:`;
+    return [
+      `${kept}order:${account}`,
+      `${kept}ends:${account}`,
+      `${kept}sizes:${account}`,
+      `${kept}response:${account}:`,
+    ];
   };
-  const keyOf = ({ account, id }: ResponsePlace): string => keysOf(account)[2] + id;
+  const keyOf = ({ account, id }: ResponsePlace): string => keysOf(account)[3] + id;
   const run = (script: string, account: string, values: readonly string[]): Promise<unknown> => {
     const keys = keysOf(account);
     return answerOf(connection.write(keys[0], ['EVAL', script, String(keys.length), ...keys, ...values]));
@@ -65,8 +83,9 @@ export function openValkeyStore(url: string): ResponseStore {
   return {
     async put({ account, id, bytes, nowMs, keepMs, maxBytes }) {
       const value = Buffer.from(bytes).toString('base64');
-      const numbers = [value.length, keepMs, nowMs, maxBytes].map(String);
-      await run(PUT, account, [id, value, ...numbers]);
+      if (!(await answerOf(room.isFor(baseOf(account), value.length)))) return 'StoreFull';
+      const numbers = [value.length, keepMs, nowMs, maxBytes, MOST_DROPPED].map(String);
+      return Number(await run(PUT, account, [id, value, ...numbers])) === 1 ? undefined : 'AccountFull';
     },
     async sizeOf(place) {
       const key = keyOf(place);
@@ -85,7 +104,7 @@ export function openValkeyStore(url: string): ResponseStore {
   };
 }
 
-function answerOf(answer: Promise<unknown>): Promise<unknown> {
+function answerOf<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {
     throw new LedgerUnavailable(error instanceof Error ? error.message : String(error));
   });

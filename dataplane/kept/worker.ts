@@ -20,8 +20,7 @@ function run(job: FileJob): FileReply {
 function resultOf(open: ResponseTable, job: FileJob): Extract<FileReply, { readonly result: unknown }>['result'] {
   switch (job.work) {
     case 'Put':
-      open.put(job.response);
-      return undefined;
+      return open.put(job.response);
     case 'Size':
       return open.sizeOf(job.place, job.nowMs);
     case 'Get':

@@ -178,11 +178,14 @@ function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refu
 
 const NO_ENDPOINT: ReadonlySet<number> = new Set([404, 405, 501]);
 
+/** How a message names the model that the route has: a deployment at Azure. */
+const MODEL = /\b(?:model|deployment)\b/i;
+
 /** True for a refusal of the path itself: it names no model, and nothing that the request refers to. */
 export function lacksEndpoint(failure: AttemptFailure): boolean {
   if (failure.kind !== 'Refused' || !NO_ENDPOINT.has(failure.status)) return false;
   const { code, param, message } = failure.error;
-  return code !== 'model_not_found' && param === undefined && !/\bmodel\b/i.test(message) && !isAboutRequest(failure);
+  return code !== 'model_not_found' && param === undefined && !MODEL.test(message) && !isAboutRequest(failure);
 }
 
 /** True for a call that no channel can serve, whatever status says so. */

@@ -24,15 +24,22 @@ interface HeldInput {
   readonly input: string | undefined;
 }
 
-/** Holds the input until the response is whole, since the body is dropped before. Throws a refusal for lack of memory. */
+/**
+ * Holds the input until the response is whole, since the body is dropped before. Without memory for it the call is
+ * served, and its response not kept.
+ */
 export function holdInput(deps: PipelineDeps, record: CallRecord, { key, input }: HeldInput): void {
   releaseInput(record);
   if (input === undefined) return;
   const bytes = Buffer.from(input);
   const held = new HeldBytes(deps.memory, key);
   // the notes of the conversion have it, too
-  held.set(2 * bytes.length);
-  record.keeping = { input: bytes, held };
+  try {
+    held.set(2 * bytes.length);
+    record.keeping = { input: bytes, held };
+  } catch (error) {
+    deps.unkept(record.received.requestId, error);
+  }
 }
 
 function releaseInput(record: CallRecord): void {

@@ -6,6 +6,7 @@
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.ts';
 import { authenticate } from './authenticate.ts';
+import { checkEarly } from './early-checks.ts';
 import { route } from './route.ts';
 import { forward } from './forward.ts';
 import { keepResponse } from './keep-response.ts';
@@ -24,7 +25,7 @@ export async function handleCall(deps: PipelineDeps, given: Received): Promise<v
   let outcome: CallOutcome;
   try {
     const authenticated = (record.authenticated = authenticate(deps, received)); // key hash → key
-    const routed = (record.routed = await route(deps, authenticated)); // model → candidates, in order
+    const routed = (record.routed = await route(deps, authenticated, (call) => checkEarly(deps, authenticated, call))); // model → candidates, in order
     const forwarded = await forward(deps, routed, record); // per candidate: admit (limits, money), send
     outcome = await relay(deps, forwarded, record); // convert back and meter; all but the last bytes
   } catch (error) {

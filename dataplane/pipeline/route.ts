@@ -21,15 +21,19 @@ const USES: Readonly<Record<EndpointKind, string>> = {
   Transcriptions: 'writes down what audio says: POST /v1/audio/transcriptions or /v1/audio/translations',
 };
 
+/** Throws or rejects where the response that a call continues is not to be read for it. */
+type MayContinue = (call: EndpointCall) => Promise<void> | undefined;
+
 /**
- * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_unavailable, model_not_priced, or
+ * Rejects with invalid_json, invalid_request, the refusals of `mayContinue`, model_not_found, wrong_endpoint, model_unavailable, model_not_priced, or
  * an error of the endpoint's own check.
  */
 export async function route(
   deps: Pick<PipelineDeps, 'state' | 'random' | 'refusing' | 'kept' | 'memory'>,
   authenticated: Authenticated,
+  mayContinue: MayContinue = () => undefined,
 ): Promise<Routed> {
-  const { call, continues } = await readCall(deps, authenticated);
+  const { call, continues } = await readCall(deps, authenticated, mayContinue);
   const { key } = authenticated;
   if (call.background === true && !deps.state.get().sealingKeys) throw notFetchable();
   const { group, offer } = findOffer(deps.state.get(), key, call);
@@ -44,10 +48,12 @@ export async function route(
 async function readCall(
   deps: Parameters<typeof continueResponse>[0],
   authenticated: Authenticated,
+  mayContinue: MayContinue,
 ): Promise<Pick<Routed, 'call' | 'continues'>> {
   const call = await parseCall(authenticated.received);
   const { continues } = call;
   if (continues === undefined) return { call };
+  await mayContinue(call);
   try {
     await continueResponse(deps, authenticated, continues);
   } catch (error) {

@@ -1,14 +1,8 @@
 /** Refuses requests before their bodies are read, which saves useless uploads and memory. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
-import { isFree } from '../price/sheet.ts';
 import { authenticateHead } from '../pipeline/authenticate.ts';
-import type { Caller } from '../pipeline/context.ts';
-import { isConcurrency } from '../ledger/load.ts';
-import { noSlotIsFree } from '../pipeline/failures.ts';
-import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
-import type { GroupState, KeyState } from '../state/state.ts';
-import { spendingLimits } from '../state/limits.ts';
+import { checkConcurrency, checkFunds } from '../pipeline/early-checks.ts';
 import type { BodyReader } from './body.ts';
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { checkHead } from './check-head.ts';
@@ -49,7 +43,7 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
     return undefined;
   }
   if (!open.bodies.crowded && !mayBeLarge(request)) return undefined;
-  checkConcurrency(deps, caller.key, open);
+  checkConcurrency(deps, caller.key, open.bodies.uploads(caller.key.uid));
   return hasNoPrice(request) ? undefined : checkFunds(deps, caller);
 }
 
@@ -78,45 +72,6 @@ function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
 /** True if calls of the endpoint are free. Only free endpoints have a name in their route's config. */
 function hasNoPrice({ routeOptions: { config }, url }: FastifyRequest): boolean {
   return config.endpoint !== undefined || isTokenCount(url);
-}
-
-/**
- * Refuses if the key has as many calls as it may have: each running one counts, and each arriving body will. The ledger
- * decides in the end.
- */
-function checkConcurrency({ running }: ServerDeps, { uid, limits }: KeyState, { bodies }: OpenRequests): void {
-  const limit = limits.find(isConcurrency);
-  if (!limit) return;
-  const calls = [...running.values()].filter(({ authenticated }) => authenticated?.key.uid === uid);
-  if (calls.length + bodies.uploads(uid) < limit.amount) return;
-  throw noSlotIsFree(limit);
-}
-
-/** Throws insufficient_quota or credit_balance_exhausted if nothing is left, and LedgerUnavailable. */
-async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
-  const { key } = caller;
-  const current = deps.state.get();
-  const limits = spendingLimits(current, caller);
-  const group = current.groups.get(key.group);
-  if (!limits || !group || offersFreeModel(group)) return;
-  const limited = limits.filter(({ amountNanoUsd }) => amountNanoUsd !== null);
-  const funds = await Promise.all(limited.map((limit) => readFunds(deps, key, limit)));
-  const empty = funds.find(({ spentNanoUsd, limitNanoUsd }) => spentNanoUsd >= limitNanoUsd);
-  if (empty) throw usedUp(empty);
-}
-
-const freeOffers = new WeakMap<GroupState, boolean>();
-
-/** True if the group offers a model without costs, which can be called without money. */
-function offersFreeModel(group: GroupState): boolean {
-  const known = freeOffers.get(group);
-  if (known !== undefined) return known;
-  const prices = [...group.offers.values()]
-    .flatMap(({ tiers, drained }) => [...tiers.flat(), ...drained])
-    .map(({ price }) => price);
-  const free = prices.some((price) => price && isFree(price));
-  freeOffers.set(group, free);
-  return free;
 }
 
 function tooManyConnections(): GatewayError {

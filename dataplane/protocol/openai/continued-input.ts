@@ -37,7 +37,7 @@ export interface ContinuedResponse {
 export function continueInput(body: Uint8Array, { input: before, response }: ContinuedResponse): Uint8Array {
   const output = memberBytes(response, 'output');
   const scanned = scanObject(body);
-  const input = scanned?.members.find(({ name }) => name === 'input');
+  const input = scanned?.members.findLast(({ name }) => name === 'input'); // as JSON.parse does
   const lists = [before, ...(output ? [output] : []), ...(input ? [ownItems(body, input)] : [])].map(withoutBrackets);
   const inner = lists.filter((list) => list.length > 0).flatMap((list, index) => (index > 0 ? [COMMA, list] : [list]));
   const edits: [string, JsonEdit][] = [

@@ -33,16 +33,15 @@ export interface OpenedRequest {
 
 interface OpenOptions {
   readonly seal: ChannelSeal | undefined;
+  /** The input begins with items of a response that the gateway keeps, which no provider has. */
+  readonly continuesKept?: boolean;
   /** Takes the place of the request's own; undefined: nothing does. */
   readonly input?: unknown;
 }
 
 /** The edits that give a request the provider's own values. Throws RequestFault where it cannot do without one. */
-export function openRequest(
-  body: Uint8Array,
-  parsed: JsonRecord,
-  { seal, input: changed }: OpenOptions,
-): OpenedRequest {
+export function openRequest(body: Uint8Array, parsed: JsonRecord, options: OpenOptions): OpenedRequest {
+  const { seal, input: changed } = options;
   const edits = new Map<string, JsonEdit>();
   const sealedIds = new Map<string, string>();
   for (const [field, kind] of ID_FIELDS) {
@@ -52,7 +51,12 @@ export function openRequest(
     edits.set(field, JSON.stringify(id));
     sealedIds.set(id, sealed);
   }
-  const { edit, leftOut } = openItemsOf(body, parsed, { field: 'input', seal, changed });
+  const { edit, leftOut } = openItemsOf(body, parsed, {
+    field: 'input',
+    seal,
+    continuesKept: options.continuesKept,
+    changed,
+  });
   if (edit !== undefined) edits.set('input', edit);
   return { edits, leftOut, sealedIds };
 }
@@ -66,25 +70,34 @@ interface ItemsOptions {
   /** The member that holds the items. */
   readonly field: string;
   readonly seal: ChannelSeal | undefined;
+  /** Leaves out reasoning without a proof, which the provider would look for by an id that it never gave. */
+  readonly continuesKept?: boolean | undefined;
   /** Takes the place of the request's own; undefined: nothing does. */
   readonly changed?: unknown;
 }
 
-/** The items with the provider's own values; `edit` is undefined if none has a sealed one. Throws as openRequest. */
+/** The items with the provider's own values; `edit` is undefined if none changes. Throws as openRequest. */
 export function openItemsOf(
   body: Uint8Array,
   parsed: JsonRecord,
-  { field, seal, changed }: ItemsOptions,
+  options: ItemsOptions,
 ): { readonly edit: JsonEdit; readonly leftOut: string | undefined } {
-  if (!itemsOf(parsed[field]).some(isSealedItem)) return { edit: undefined, leftOut: undefined };
+  const { field, seal, changed } = options;
+  const itemOptions = { seal, continuesKept: options.continuesKept === true, param: field };
+  const changes = (item: unknown): boolean => isSealedItem(item) || (itemOptions.continuesKept && isUnproven(item));
+  if (!itemsOf(parsed[field]).some(changes)) return { edit: undefined, leftOut: undefined };
   const all = itemsOf(changed ?? reparseLosslessly(body, parsed)[field]);
-  const { items, leftOut } = openItems(all, { seal, param: field });
+  const { items, leftOut } = openItems(all, itemOptions);
   // one name for all left-out items, because there may be dozens
   return { edit: writeJson(items), leftOut: leftOut ? `${field}[].encrypted_content` : undefined };
 }
 
 function isSealedItem(item: unknown): boolean {
   return isRecord(item) && isSealed(item['encrypted_content']);
+}
+
+function isUnproven(item: unknown): boolean {
+  return isRecord(item) && item['type'] === 'reasoning' && textOf(item['encrypted_content']) === undefined;
 }
 
 /** Opens a value that only its own channel can use. Routing sends the call to no other channel. */
@@ -100,6 +113,7 @@ function openOwn(
 
 interface ItemOptions {
   readonly seal: ChannelSeal | undefined;
+  readonly continuesKept: boolean;
   /** The field that an error names. */
   readonly param: string;
 }
@@ -142,10 +156,11 @@ function withoutId({ id: _id, ...item }: JsonRecord): JsonRecord {
   return item;
 }
 
-/** Undefined: reasoning of another channel. Throws RequestFault for other content of one. */
-function openItem(item: JsonRecord, { seal, param }: ItemOptions): JsonRecord | undefined {
+/** Undefined: reasoning of another channel, or without a proof. Throws RequestFault for other content of a channel. */
+function openItem(item: JsonRecord, options: ItemOptions): JsonRecord | undefined {
   const { encrypted_content: content, type } = item;
-  if (!isSealed(content)) return item;
+  const { seal, param } = options;
+  if (!isSealed(content)) return options.continuesKept && isUnproven(item) ? undefined : item;
   if (type !== 'reasoning')
     return { ...item, encrypted_content: openOwn(content, { kind: ENCRYPTED_CONTENT, param }, seal) };
   const opened = seal?.open(content);

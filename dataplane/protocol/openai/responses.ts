@@ -81,7 +81,8 @@ export function editRequest(
   const dropped = new DroppedFields();
   const changed =
     providerTools === 'Drop' ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped }) : UNCHANGED;
-  const { edits: opened, leftOut, sealedIds } = openRequest(body, parsed, { seal, input: changed.get('input') });
+  const opening = { seal, continuesKept: plan.storage?.previousId !== undefined, input: changed.get('input') };
+  const { edits: opened, leftOut, sealedIds } = openRequest(body, parsed, opening);
   if (leftOut !== undefined) dropped.add(leftOut);
   const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
   setCacheKey(edits, parsed, plan);

@@ -15,7 +15,9 @@ import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 const OTHERS_KEY = 'sk-test-others-000000000000000000000000000000';
 const NARROW_KEY = 'sk-test-narrow-too-00000000000000000000000000';
 const ELSEWHERE_KEY = 'sk-test-elsewhere-0000000000000000000000000000';
+const PENNILESS_KEY = 'sk-test-penniless-0000000000000000000000000000';
 const KEY_MANIFESTS = `
+${keyManifest('penniless', PENNILESS_KEY, 'quota: {limitUsd: "0"}')}
 ${keyManifest('others', OTHERS_KEY, 'accountRef: {name: others}')}
 ${keyManifest('elsewhere', ELSEWHERE_KEY, 'groupRef: {name: elsewhere}')}
 apiVersion: modelgateway.dev/v1alpha1
@@ -131,6 +133,27 @@ describe('a response that the gateway keeps', () => {
     const { input, previous_response_id: previous } = (await world.openai.request(1)).json() as Json;
     assert.equal(previous, undefined);
     assert.deepEqual([input[0], input[1].content[0].text, input[2]], [TURNS[0], 'Hello, Ada.', TURNS[2]]);
+  });
+  it('is continued without its reasoning by another provider, which never gave that an id', async () => {
+    const message = { role: 'assistant', content: 'Hello, Ada.', reasoning_content: 'A name.' };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    world.openai.script(openaiChat({ extra: { choices } }), openaiResponse('Ada.'));
+    const { id, output } = (await ask({ model: 'chat-model' })).json();
+    assert.deepEqual(
+      output.map(({ type }: Json) => type),
+      ['reasoning', 'message'],
+    );
+    const answer = await ask({ model: 'gpt-model', previous_response_id: id, input: 'What is it?' });
+    assert.equal(answer.status, 200, answer.text);
+    const { input } = (await world.openai.request(1)).json() as Json;
+    assert.deepEqual(
+      input.map(({ type, id: itemId }: Json) => [type, itemId]),
+      [
+        [undefined, undefined],
+        ['message', undefined],
+        [undefined, undefined],
+      ],
+    );
   });
   it('keeps calls of tools for their results', async () => {
     world.anthropic.script(
@@ -272,6 +295,25 @@ describe('the memory of calls that are kept and continued', () => {
   });
 });
 
+describe('a call without memory to keep its input', () => {
+  it('is served, and its response not kept', async () => {
+    const stack = await startTestStack({ keeping: { days: 1 }, maxBodyBytes: 2 ** 20, maxBufferedBytes: 2 * 2 ** 20 });
+    try {
+      stack.anthropic.script(anthropicMessage({ content: 'Hello.' }));
+      const answer = await post(stack, '/v1/responses', { model: 'claude-model', input: 'x'.repeat(600_000) });
+      assert.equal(answer.status, 200, answer.text);
+      assert.ok(stack.gateway.logs.some((line) => line.includes('a response could not be kept')));
+      const response = await fetch(`${stack.gateway.url}/v1/responses/${answer.json().id}`, {
+        headers: { authorization: `Bearer ${KEYS.main}` },
+      });
+      assert.equal(response.status, 404);
+      tidyUp(stack);
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
 describe('a store that does not answer', () => {
   it('takes no response from its client, and refuses calls that continue one', async () => {
     const away = (): Promise<never> => Promise.reject(new LedgerUnavailable('the store is away'));
@@ -297,6 +339,37 @@ describe('a store that does not answer', () => {
   });
 });
 
+describe('a call that continues a response', () => {
+  it('of a key without money is refused before that is looked for', async () => {
+    let reads = 0;
+    const none = async (): Promise<undefined> => undefined;
+    const sizeOf = async (): Promise<undefined> => {
+      reads++;
+    };
+    const store = { put: none, sizeOf, get: none, delete: async () => false, close: none };
+    const stack = await startTestStack({
+      files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls), 'more.yaml': KEY_MANIFESTS }),
+      keeping: { days: 1, store },
+    });
+    const send = (key: string): Promise<Answer> =>
+      post(
+        stack,
+        '/v1/responses',
+        { model: 'claude-model', input: 'x', previous_response_id: `resp_${'0'.repeat(32)}` },
+        { authorization: `Bearer ${key}` },
+      );
+    try {
+      const refused = await send(PENNILESS_KEY);
+      assert.deepEqual([refused.status, refused.json().error.code], [429, 'insufficient_quota'], refused.text);
+      assert.equal(reads, 0);
+      assert.equal((await send(KEYS.main)).status, 400);
+      assert.equal(reads, 1);
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
 describe('a response that the gateway does not keep', () => {
   it('is one that the client wants stored nowhere', async () => {
     const first = await made();
@@ -311,6 +384,17 @@ describe('a response that the gateway does not keep', () => {
     assert.equal((await ask()).status, 400);
     const id = await made({ input: 'x'.repeat(5 * 2 ** 20), model: 'claude-model' }).catch(() => undefined);
     if (id !== undefined) assert.equal((await call('GET', id)).status, 404);
+  });
+  it('is one that turns out too large with its input, as the log says', async () => {
+    world.anthropic.script(anthropicMessage({ content: 'y'.repeat(2 ** 18) }));
+    const answer = await ask({ input: 'x'.repeat(4 * 2 ** 20 - 200) });
+    assert.equal(answer.status, 200, answer.text.slice(0, 300));
+    const { id, store } = answer.json();
+    assert.equal(store, true);
+    assert.equal((await call('GET', id)).status, 404);
+    const said = world.gateway.logs.filter((line) => line.includes('a response could not be kept'));
+    assert.equal(said.length, 1);
+    assert.match(said[0] ?? '', /larger than 4 MiB/);
   });
   it('is one of a provider that keeps it', async () => {
     world.openai.script(openaiResponse());

@@ -256,6 +256,10 @@ describe('a compaction', () => {
     world.openai.script(openaiError(404, 'The model `x` does not exist', { code: 'model_not_found' }));
     assert.equal((await compact()).status, 502, "a model's name is the route's");
     assert.equal(warnings().length, 1);
+    const azure =
+      'The API deployment for this resource does not exist. If you created it lately, please wait a moment.';
+    world.openai.script(openaiError(404, azure, { code: 'DeploymentNotFound' }));
+    assert.equal((await compact()).status, 502, 'and so is a deployment at Azure');
   });
   it('is made by another channel where one has no such path', async () => {
     world.openai.script(json({ detail: 'Not Found' }, { status: 404 }));

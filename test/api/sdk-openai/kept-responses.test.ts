@@ -96,8 +96,8 @@ describe('a conversation by the ids of its responses', () => {
     const running = await continues('--ledger', server.url);
     const keys = await server.command('KEYS', '*kept:*');
     assert.ok(Array.isArray(keys));
-    // two responses, their order and their sizes
-    assert.equal(keys.length, 4);
+    // two responses, their order, their ends and their sizes
+    assert.equal(keys.length, 5);
     for (const key of keys.map(String)) {
       assert.ok(Number(await server.command('PTTL', key)) > 29 * 86_400_000, `${key} expires`);
       if (key.includes(':response:')) assert.doesNotMatch(String(await server.command('GET', key)), /Ada|Lovelace/);

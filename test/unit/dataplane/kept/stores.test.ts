@@ -5,10 +5,14 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, it } from 'vitest';
 import { deleteFileStore, openFileStore } from '../../../../dataplane/kept/file-store.ts';
-import type { NewResponse, ResponseStore } from '../../../../dataplane/kept/store.ts';
+import { ResponseTable } from '../../../../dataplane/kept/response-table.ts';
+import { MOST_DROPPED } from '../../../../dataplane/kept/store.ts';
+import type { NewResponse, NoRoom, ResponseStore } from '../../../../dataplane/kept/store.ts';
+import { freeBytes } from '../../../../dataplane/kept/valkey-room.ts';
 import { openValkeyStore } from '../../../../dataplane/kept/valkey-store.ts';
 import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';
@@ -95,6 +99,39 @@ function promises(name: string, open: () => ResponseStore | Promise<ResponseStor
       assert.equal(await textOf(store, 'resp_1'), undefined);
       await store.put(response('resp_3', { bytes, maxBytes: 8_500 }));
       assert.ok(await store.sizeOf(at('resp_2'), Date.now()));
+      assert.equal(await store.delete(at('resp_1'), Date.now()), false);
+      await store.close();
+    });
+    it('makes room by the oldest ones although they are kept for longer', async () => {
+      const store = await open();
+      const bytes = Buffer.alloc(3_000, 1);
+      for (const [id, days] of [
+        ['resp_1', 30],
+        ['resp_2', 1],
+        ['resp_3', 1],
+      ] as const) {
+        assert.equal(await store.put(response(id, { bytes, keepMs: days * DAY_MS, maxBytes: 8_500 })), undefined);
+        await sleep(2);
+      }
+      const found = await Promise.all(['resp_1', 'resp_3'].map((id) => store.sizeOf(at(id), Date.now())));
+      assert.deepEqual(
+        found.map((size) => size !== undefined),
+        [false, true],
+      );
+      await store.close();
+    });
+    it('makes room a bounded number at a time', async () => {
+      const store = await open();
+      const bytes = Buffer.alloc(30, 1);
+      // those of the first half expire, and the others are too many
+      for (let count = 0; count < 2 * MOST_DROPPED + 20; count++)
+        await store.put(response(`resp_${count}`, { bytes, keepMs: count < MOST_DROPPED + 10 ? 1 : DAY_MS }));
+      await sleep(5);
+      const put = (): Promise<NoRoom | undefined> => store.put(response('resp_new', { bytes, maxBytes: 50 }));
+      const results = [await put(), await put(), await put(), await put()];
+      assert.equal(results[0], 'AccountFull');
+      assert.deepEqual(results.slice(2), [undefined, undefined]);
+      assert.equal(await store.put(response('resp_new', { bytes, maxBytes: 10 })), 'AccountFull', 'larger than all');
       await store.close();
     });
   });
@@ -106,19 +143,60 @@ const server = valkey.skip ? undefined : await startValkey();
 if (server) {
   await server.start();
   afterAll(() => server[Symbol.asyncDispose]());
-  promises('Valkey', async () => {
-    const store = openValkeyStore(`${server.url}?prefix=kept${randomUUID().slice(0, 8)}`);
-    for (let tries = 0; tries < 500; tries++) {
-      const answers = await store.sizeOf(at('x'), Date.now()).then(
-        () => true,
-        () => false,
-      );
-      if (answers) break;
-      await sleep(10);
-    }
-    return store;
-  });
+  promises('Valkey', () => connected(openValkeyStore(`${server.url}?prefix=kept${randomUUID().slice(0, 8)}`)));
 }
+
+/** The store once it is connected. */
+async function connected(store: ResponseStore): Promise<ResponseStore> {
+  for (let tries = 0; tries < 500; tries++) {
+    const answers = await store.sizeOf(at('x'), Date.now()).then(
+      () => true,
+      () => false,
+    );
+    if (answers) break;
+    await sleep(10);
+  }
+  return store;
+}
+
+describe.skipIf(!server)('the Valkey of responses', () => {
+  const prefix = `kept${randomUUID().slice(0, 8)}`;
+  const bytes = Buffer.alloc(3_000, 1);
+  const command = async (...args: readonly string[]): Promise<unknown> => server?.command(...args);
+  const openHere = async (): Promise<ResponseStore> => {
+    let nowMs = 0;
+    // every put asks the server anew
+    return connected(openValkeyStore(`${server?.url}?prefix=${prefix}`, { monotonicMs: () => (nowMs += 10_000) }));
+  };
+
+  it('counts anew where the order is lost', async () => {
+    const store = await openHere();
+    for (const id of ['resp_1', 'resp_2']) await store.put(response(id, { bytes, maxBytes: 8_500 }));
+    await command('DEL', `{${prefix}0}:kept:order:${ACCOUNT}`);
+    for (const id of ['resp_3', 'resp_4']) {
+      assert.equal(await store.put(response(id, { bytes, maxBytes: 8_500 })), undefined);
+      assert.ok(await store.sizeOf(at(id), Date.now()));
+    }
+    await store.close();
+  });
+  it("leaves half of the server's memory to the ledger", async () => {
+    const store = await openHere();
+    const used = Number(/^used_memory:(\d+)/m.exec(String(await command('INFO', 'memory')))?.[1]);
+    await command('CONFIG', 'SET', 'maxmemory', String(Math.ceil(used * 1.8)));
+    assert.equal(await store.put(response('resp_5', { bytes })), 'StoreFull');
+    assert.equal(await store.sizeOf(at('resp_5'), Date.now()), undefined);
+    await command('CONFIG', 'SET', 'maxmemory', String(used * 3));
+    assert.equal(await store.put(response('resp_5', { bytes })), undefined);
+    await command('CONFIG', 'SET', 'maxmemory', '0');
+    await store.close();
+  });
+  it('reads what the server says of its memory', () => {
+    const info = (limit: number): string => `# Memory\r\nused_memory:300\r\nmaxmemory:${limit}\r\n`;
+    assert.equal(freeBytes(info(1_000)), 200);
+    assert.equal(freeBytes(`${info(0)}total_system_memory:2000\r\n`), 700, 'no limit is the whole machine');
+    for (const unknown of ['', info(0)]) assert.throws(() => freeBytes(unknown), /does not say/);
+  });
+});
 
 describe('the file of responses', () => {
   it('survives its process, is read by its owner only, and keeps nothing that was deleted', async () => {
@@ -135,6 +213,41 @@ describe('the file of responses', () => {
     deleteFileStore(path);
     assert.equal(existsSync(path), false);
     assert.equal(existsSync(`${path}-wal`), false);
+  });
+  it('makes room by the oldest ones of all accounts', async () => {
+    const store = openFileStore(join(folder, 'total.db'));
+    const put = (id: string, account: string): Promise<NoRoom | undefined> =>
+      store.put(response(id, { account, bytes: Buffer.alloc(90), maxBytes: 100 }));
+    for (let account = 0; account < 18; account++) assert.equal(await put('resp_1', `team/${account}`), undefined);
+    const sizes = await Promise.all(
+      ['team/0', 'team/1', 'team/17'].map((account) => store.sizeOf(at('resp_1', account), Date.now())),
+    );
+    // 17 of 90 bytes are within 16 of 100
+    assert.deepEqual(sizes, [undefined, 90, 90]);
+    await store.close();
+  });
+  it('of another program is neither used nor deleted', async () => {
+    const path = join(folder, 'foreign.db');
+    const foreign = new DatabaseSync(path);
+    foreign.exec('CREATE TABLE notes (text TEXT)');
+    foreign.close();
+    const store = openFileStore(path);
+    await assert.rejects(store.put(response('resp_1')), /no file of kept responses/);
+    await store.close();
+    deleteFileStore(path);
+    assert.equal(existsSync(path), true);
+    deleteFileStore(join(folder, 'none.db'));
+  });
+  it('names the cause where SQLite has undone a step itself', () => {
+    const path = join(folder, 'undone.db');
+    const table = new ResponseTable(path);
+    const other = new DatabaseSync(path);
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON responses BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END");
+    assert.throws(() => table.put(response('resp_1')), /the disk is full/);
+    other.exec('DROP TRIGGER full');
+    other.close();
+    assert.equal(table.put(response('resp_1')), undefined);
+    table.close();
   });
   it('that cannot be read is an unavailable ledger, and works again once it can', async () => {
     const path = join(folder, 'damaged.db');

@@ -1,7 +1,7 @@
 /** A call that continues a kept response holds memory for it from before it is read until its body is dropped. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { KeptResponses, MAX_KEPT_BYTES, READING_FACTOR } from '../../../../dataplane/kept/kept-responses.ts';
+import { KeptResponses, MAX_KEPT_BYTES, NotKept, READING_FACTOR } from '../../../../dataplane/kept/kept-responses.ts';
 import type { ResponseStore } from '../../../../dataplane/kept/store.ts';
 import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
 import { MemoryBudget } from '../../../../dataplane/memory-budget.ts';
@@ -22,6 +22,7 @@ function memoryStore(more: Partial<ResponseStore> = {}): ResponseStore {
   return {
     put: async (response) => {
       bytes = response.bytes;
+      return undefined;
     },
     sizeOf: async () => bytes?.length,
     get: async () => bytes,
@@ -137,9 +138,11 @@ describe('what is kept', () => {
       assert.equal(await kept.read(other, KEYS, () => undefined), undefined);
     assert.equal(await kept.read(PLACE, [Buffer.alloc(32, 8)], () => undefined), undefined);
   });
-  it('is nothing that is too large', async () => {
+  it('is nothing that is too large, or has no room, which is said', async () => {
     const { kept } = worldOf(memoryStore());
-    await keep(kept, { input: Buffer.alloc(MAX_KEPT_BYTES) });
+    await assert.rejects(keep(kept, { input: Buffer.alloc(MAX_KEPT_BYTES) }), NotKept);
     assert.equal(await kept.read(PLACE, KEYS, () => undefined), undefined);
+    const full = worldOf(memoryStore({ put: async () => 'StoreFull' }));
+    await assert.rejects(keep(full.kept), /no more room/);
   });
 });

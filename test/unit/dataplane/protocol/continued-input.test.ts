@@ -45,6 +45,10 @@ describe('continued input', () => {
     assert.deepEqual(JSON.parse(continued('{}', '[{"n":1}]')), { input: [{ n: 1 }] });
     assert.deepEqual(JSON.parse(continued('{"input":[]}', '[]')), { input: [] });
   });
+  it('takes the last of several inputs, as every reader of JSON does', () => {
+    const twice = continued('{"input":[{"n":2}],"input":[{"n":3}]}', '[{"n":1}]');
+    assert.deepEqual(JSON.parse(twice), { input: [{ n: 1 }, { n: 3 }] });
+  });
   it('leaves what is no input to the reader', () => {
     assert.deepEqual(JSON.parse(continued('{"input":7}', '[{"n":1}]')), { input: [{ n: 1 }, 7] });
     assert.throws(() => continued('[1]', '[]'), SyntaxError);

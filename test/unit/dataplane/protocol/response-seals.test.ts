@@ -14,13 +14,21 @@ const [one, two] = [sealOf('openai/one'), sealOf('openai/two')];
 function sent(
   body: Readonly<Record<string, unknown>>,
   seal: ChannelSeal | undefined = one,
+  previousId?: string,
 ): {
   readonly json: Record<string, unknown>;
   readonly text: string;
   readonly dropped: readonly string[] | undefined;
 } {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }));
-  const plan = { upstreamModel: 'm', maxOutputTokens: undefined, outputLimitField: 'max_tokens', seal } as const;
+  const storage = { isKept: false, previousId };
+  const plan = {
+    upstreamModel: 'm',
+    maxOutputTokens: undefined,
+    outputLimitField: 'max_tokens',
+    seal,
+    storage,
+  } as const;
   const { body: edited, dropped } = responsesConverter.request(bytes, JSON.parse(bytes.toString()), plan);
   const text = Buffer.from(edited).toString();
   return { json: JSON.parse(text), text, dropped };
@@ -81,6 +89,24 @@ describe('a request', () => {
       assert.deepEqual(dropped, ['input[].encrypted_content']);
     }
     assert.deepEqual(sent({ input: [reasoning(one.seal('thinking', 'of another kind'))] }).json['input'], []);
+  });
+  it('loses reasoning without a proof where it continues a response that the gateway keeps', () => {
+    const { encrypted_content: _proof, ...unproven } = reasoning('');
+    const message = { type: 'message', role: 'assistant', id: 'msg_1', content: [] };
+    const input = [unproven, message, reasoning(one.seal('encrypted', 'own')), reasoning('gAAA=')];
+    const { json, dropped } = sent({ input }, one, 'resp_kept');
+    const { id: _id, ...withoutId } = message;
+    assert.deepEqual(json['input'], [withoutId, reasoning('own'), reasoning('gAAA=')]);
+    assert.deepEqual(dropped, ['input[].encrypted_content']);
+    assert.deepEqual(
+      sent({ input: [{ ...unproven, encrypted_content: null }] }, undefined, 'resp_kept').json['input'],
+      [],
+    );
+    assert.equal(
+      sent({ input: [unproven] }).text,
+      JSON.stringify({ model: 'm', input: [unproven] }),
+      'the client has it',
+    );
   });
   it('is refused with a response or a compacted conversation of another channel', () => {
     for (const body of [
