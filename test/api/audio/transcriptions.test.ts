@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { mp3File, wavFile } from '../../support/audio-files.ts';
+import { mp3File, mp4File, wavFile } from '../../support/audio-files.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import { gated, json, sse, sseReply } from '../../support/provider-answers.ts';
@@ -270,6 +270,17 @@ describe('a form of audio', () => {
     const asJson = await post(stack, TRANSCRIPTIONS, { model: 'whisper-1', file: 'x' });
     assert.deepEqual([asJson.status, asJson.json().error.code], [400, 'invalid_value']);
     assert.match(asJson.json().error.message, /multipart\/form-data/);
+    assert.equal(stack.openai.requests.length, 0);
+  });
+
+  it('is refused with a file of which no count is sure, small or large', async () => {
+    for (const frames of [155, 100_000]) {
+      const file = mp4File(frames);
+      file.write('dinf', file.indexOf('minf'));
+      const answer = await transcribe({ file });
+      assert.deepEqual([answer.status, answer.json().error.param], [400, 'file'], answer.text);
+      assert.match(answer.json().error.message, /Encode it anew/);
+    }
     assert.equal(stack.openai.requests.length, 0);
   });
 
