@@ -22,7 +22,7 @@ export function afterZeros(file: Buffer, start = 0): number {
   return at;
 }
 
-/** Undefined: no tag begins there, or none that ends within the file. */
+/** Undefined: no tag begins there, or none that something follows. */
 function tagEnd(file: Buffer, start: number): number | undefined {
   const at = afterZeros(file, start);
   if (at + HEAD_BYTES > file.length || file.toString('latin1', at, at + 3) !== MARK) return undefined;
@@ -30,5 +30,5 @@ function tagEnd(file: Buffer, start: number): number | undefined {
   if (file[at + 3] === UNUSED || file[at + 4] === UNUSED || size.some((byte) => byte >= SIZE_BITS)) return undefined;
   const footer = ((file[at + FLAGS] ?? 0) & FOOTER) === 0 ? 0 : HEAD_BYTES;
   const end = at + HEAD_BYTES + size.reduce((sum, byte) => sum * SIZE_BITS + byte, 0) + footer;
-  return end <= file.length ? end : undefined;
+  return end < file.length ? end : undefined;
 }

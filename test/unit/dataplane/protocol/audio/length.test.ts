@@ -121,6 +121,8 @@ describe('the length of a file', () => {
     assert.equal(seconds(Buffer.concat([tag, Buffer.alloc(7), tag, mp3File(383)])), 11);
     assert.equal(seconds(Buffer.concat([tag, mp4File(155)])), 10);
     assert.equal(seconds(Buffer.concat([Buffer.alloc(19), mp3File(383)])), 11);
+    const whole = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\x3d\x00', 'latin1'), mp3File(19).subarray(0, 7808)]);
+    assert.equal(audioLength(whole).most, 16);
     for (const [at, byte] of [
       [6, 0x80],
       [3, 0xff],
