@@ -174,7 +174,7 @@ export interface EndpointCall {
   readonly likely?: GenerationAttributes | undefined;
   /** The content type of its stream; absent: server-sent events. */
   readonly streamType?: string | undefined;
-  /** Its stream has no events: it passes through as bytes of whatever type the provider sends, such as audio. */
+  /** It asks for a stream of bytes, such as audio, rather than of events. */
   readonly streamsBytes?: boolean;
   /** Content types of whole responses, besides JSON, that the provider may send in place of a stream. Absent: none. */
   readonly wholeTypes?: RegExp;

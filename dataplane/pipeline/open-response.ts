@@ -86,7 +86,7 @@ async function openStream(deps: PipelineDeps, answered: Answered, record: CallRe
     if (next.done) break;
     const bytes = await pushPiece(deps, { stream, answered, record, pieces }, next.value);
     first = first.length === 0 ? bytes : Buffer.concat([first, bytes]);
-    if (commits(first, answered)) return { kind: 'Stream', stream, pieces, first };
+    if (commits(first, answered, stream)) return { kind: 'Stream', stream, pieces, first };
     if (size < MAX_ERROR_BYTES) read.push(next.value);
     size += next.value.length;
   }
@@ -99,9 +99,8 @@ async function openStream(deps: PipelineDeps, answered: Answered, record: CallRe
 }
 
 /** Whether the client is to get the first bytes of a stream: pings alone do not tell whether the provider responds. */
-function commits(first: Uint8Array, { admitted }: Answered): boolean {
-  const { streamType, streamsBytes = false } = admitted.routed.call;
-  const isEvents = streamType === undefined && !streamsBytes;
+function commits(first: Uint8Array, { admitted }: Answered, { passesBytes = false }: StreamConverter): boolean {
+  const isEvents = admitted.routed.call.streamType === undefined && !passesBytes;
   return first.length > 0 && !(isEvents && first.length <= MAX_PING_BYTES && holdsOnlyPings(first));
 }
 

@@ -3,7 +3,7 @@
  * settlement. A response that is not a stream is buffered up to 8 MiB; a larger one is streamed.
  */
 import { GatewayError } from '../errors.ts';
-import type { ConvertedResponse, ProviderError, StreamEnd } from '../protocol/converter.ts';
+import type { ConvertedResponse, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { isEventStream } from '../protocol/sse.ts';
 import { hasOutput } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
@@ -73,7 +73,7 @@ async function relayPieces(
       if (!record.produced) noteOutput(deps, forwarded, record);
       // data that arrives together with the terminal event waits for the settlement too
       if (stream.terminal && reply.started) return bytes;
-      if (!reply.started) startStream(forwarded, record);
+      if (!reply.started) startStream(forwarded, record, stream);
       await reply.write(bytes);
     }
     if (stream.terminal) return undefined;
@@ -100,7 +100,7 @@ function endStream(
   record.produced = true;
   const { reply } = record.received;
   if (reply.gone) return { kind: 'ClientGone' };
-  if (!reply.started) startStream(forwarded, record);
+  if (!reply.started) startStream(forwarded, record, stream);
   return { kind: 'Streamed', last: end.last };
 }
 
@@ -133,10 +133,15 @@ function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: Ca
   if (record.produced) record.firstByteAt = clock.monotonicMs();
 }
 
-function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord): void {
+function startStream(
+  forwarded: Forwarded,
+  { received: { reply }, pinging }: CallRecord,
+  { passesBytes = false }: StreamConverter,
+): void {
   const headers = clientHeaders(forwarded);
-  const { streamType, streamsBytes } = forwarded.admitted.routed.call;
-  if (streamsBytes) headers['content-type'] = forwarded.response.headers['content-type'] ?? BYTES_TYPE;
+  const { streamType } = forwarded.admitted.routed.call;
+  if (passesBytes) pinging.stop();
+  if (passesBytes) headers['content-type'] = forwarded.response.headers['content-type'] ?? BYTES_TYPE;
   // the body is a stream of this type, whatever content type the provider sends
   else if (streamType !== undefined) headers['content-type'] = streamType;
   else if (!isEventStream(headers['content-type'])) headers['content-type'] = EVENT_STREAM_TYPE;

@@ -29,7 +29,9 @@ export function responseContext(deps: PipelineDeps, answered: Answered): Respons
       bounds,
     },
     notes,
+    response: { headers },
   } = answered;
+  const contentType = headers['content-type'];
   const sealing = responseSealing(deps, answered);
   return {
     id: received.requestId,
@@ -38,6 +40,7 @@ export function responseContext(deps: PipelineDeps, answered: Answered): Respons
     nowSeconds: () => Math.floor(deps.clock.nowMs() / 1000),
     estimatedInputTokens: bounds.estimatedInputTokens,
     ...(notes && { notes }),
+    ...(contentType !== undefined && { contentType }),
     seal: sealing && createChannelSeal(sealing),
   };
 }

@@ -228,6 +228,8 @@ export interface StreamConverter {
    * the dialect's error event.
    */
   readonly fail?: ((error: StreamFailure) => Uint8Array) | undefined;
+  /** It has no events: it passes through as bytes of the provider's content type, and no ping comes between them. */
+  readonly passesBytes?: boolean;
   /** The terminal event has been read: the rest of the stream can be ignored. */
   readonly terminal: boolean;
   /** The consumption so far; each push updates it. */
@@ -308,7 +310,7 @@ export type RequestConverter = Pick<Converter, 'client' | 'api' | 'written' | 'r
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<
   StreamRequest,
-  'id' | 'createdSeconds' | 'nowSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
+  'id' | 'createdSeconds' | 'nowSeconds' | 'estimatedInputTokens' | 'notes' | 'seal' | 'contentType'
 > & {
   /** The model's name as the client wrote it, for providers whose answers name none. */
   readonly model?: string;
@@ -330,6 +332,8 @@ export interface StreamRequest {
   readonly notes?: ConversionNotes;
   /** Absent: the gateway was given no sealing key. */
   readonly seal?: ChannelSeal | undefined;
+  /** Of the provider's response; absent: not stated. */
+  readonly contentType?: string;
 }
 
 /** Jobs of a provider, whose state is polled. */

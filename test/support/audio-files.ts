@@ -69,12 +69,38 @@ export function oggPage(packets: readonly Buffer[], granule: bigint): Buffer {
   return Buffer.concat([head, Buffer.from(sizes), ...packets]);
 }
 
-/** AAC at 16 kHz, 1024 samples a frame. `entry`: the kind of sound that it states. */
-export function mp4File(frames: number, entry = 'mp4a'): Buffer {
-  const specific = Buffer.from([0x14, 0x08]);
-  const decoder = descriptor(4, Buffer.concat([Buffer.from([0x40, 0x15]), Buffer.alloc(11), descriptor(5, specific)]));
-  const esds = box('esds', Buffer.alloc(4), descriptor(3, Buffer.concat([Buffer.from([0, 1, 0]), decoder])));
-  const sound = box(entry, Buffer.alloc(28), esds);
+/** Packets of Vorbis at 16 kHz, of at most 1024 samples each. */
+export function vorbisFile(packets: number): Buffer {
+  const head = Buffer.alloc(30);
+  head.write('\x01vorbis', 'latin1');
+  head.writeUInt32LE(16_000, 12);
+  head[28] = 0xb8;
+  const pages = Array.from({ length: packets }, () => oggPage([Buffer.from([0, 1])], 0n));
+  return Buffer.concat([
+    oggPage([head], 0n),
+    oggPage([Buffer.from('\x03vorbis'), Buffer.from('\x05vorbis')], 0n),
+    ...pages,
+  ]);
+}
+
+/** AAC in ADTS at 16 kHz: frames of 1024 samples. */
+export function adtsFile(frames: number): Buffer {
+  const frame = Buffer.from([0xff, 0xf1, 0x60, 0x40, 0x01, 0x1f, 0xfc, 0]);
+  return Buffer.concat(Array.from({ length: frames }, () => frame));
+}
+
+/** Frames of 4096 samples at 16 kHz. */
+export function losslessMp4File(frames: number, codec: 'alac' | 'fLaC'): Buffer {
+  const alac = box('alac', u32be(0, 4096), Buffer.alloc(16), u32be(16_000));
+  const info = Buffer.alloc(34);
+  info.writeUInt16BE(4096, 2);
+  info.writeUIntBE(16_000 << 4, 10, 3);
+  return mp4File(frames, codec, codec === 'alac' ? alac : box('dfLa', u32be(0, 0x80000022), info));
+}
+
+/** AAC at 16 kHz, 1024 samples a frame. `entry`: the kind of sound that it states, and `settings` its decoder's. */
+export function mp4File(frames: number, entry = 'mp4a', settings = esdsBox()): Buffer {
+  const sound = box(entry, Buffer.alloc(28), settings);
   const stsd = box('stsd', Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), sound);
   const stsz = box('stsz', Buffer.alloc(4), u32be(7, frames));
   const mvhd = box('mvhd', Buffer.alloc(12), u32be(1000, 1));
@@ -84,6 +110,12 @@ export function mp4File(frames: number, entry = 'mp4a'): Buffer {
     box('moov', mvhd, track),
     box('mdat', Buffer.alloc(frames * 7)),
   ]);
+}
+
+function esdsBox(): Buffer {
+  const specific = Buffer.from([0x14, 0x08]);
+  const decoder = descriptor(4, Buffer.concat([Buffer.from([0x40, 0x15]), Buffer.alloc(11), descriptor(5, specific)]));
+  return box('esds', Buffer.alloc(4), descriptor(3, Buffer.concat([Buffer.from([0, 1, 0]), decoder])));
 }
 
 /** Blocks of 20 ms of Opus, in a cluster of unknown size, as browsers record them. */

@@ -1,7 +1,9 @@
 /** FLAC files, by the frames that they have: the count of samples at their start may be wrong, or missing. */
 
+import { unreadableAudio } from './unreadable.ts';
+
 const MARK = 'fLaC';
-/** Bytes that may begin a frame. A file with more is not read: sound has one in 256. */
+/** Bytes that may begin a frame. A file with more is refused: sound has one in 256. */
 const MAX_MARKS = 2_000_000;
 const LAST_BLOCK = 0x80;
 const SYNC = 0xff;
@@ -24,7 +26,7 @@ export function flacSeconds(file: Buffer): number | undefined {
   const rate = file.readUIntBE(18, 3) >> 4;
   let [seconds, left] = [0, MAX_MARKS];
   for (let at = file.indexOf(SYNC, afterBlocks(file)); at >= 0; at = file.indexOf(SYNC, at + 1)) {
-    if (left-- === 0) return undefined;
+    if (left-- === 0) throw unreadableAudio('too many bytes that may begin a frame');
     seconds += frameSeconds(file, at, rate);
   }
   return seconds === 0 ? undefined : seconds;

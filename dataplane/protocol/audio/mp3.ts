@@ -1,4 +1,9 @@
-/** MPEG audio of the layers I to III, frame by frame: a file may have any bit rates, and no header that counts. */
+/**
+ * MPEG audio of the layers I to III, and AAC in ADTS, frame by frame: a file may have any bit rates, and no header that
+ * counts.
+ */
+import { AAC_RATES, AAC_SAMPLES } from './aac.ts';
+import { unreadableAudio } from './unreadable.ts';
 
 export interface Mp3Length {
   readonly seconds: number;
@@ -28,7 +33,8 @@ const RATES_V2 = [
 ];
 const SAMPLE_RATES = [44_100, 48_000, 32_000];
 const SYNC = 0xff;
-const TAG_BYTES = 10;
+const ADTS_BYTES = 7;
+const NESTED_FRAMES = 4;
 /** A file with more beside its frames is not searched for further ones. */
 const MAX_OTHER_BYTES = 1024 * 1024;
 /** ID3v1 at the end. */
@@ -36,21 +42,20 @@ const OLD_TAG_BYTES = 128;
 
 /** Undefined: the file does not begin with two frames, or with one that is all of it. */
 export function mp3Length(file: Buffer): Mp3Length | undefined {
-  const start = afterTag(file);
-  const first = frameAt(file, start);
+  const first = frameAt(file, 0);
   if (!first) return undefined;
-  const second = start + first.bytes;
-  if (second < endOf(file) && !frameAt(file, second)) return undefined;
-  return sumFrames(file, start);
+  if (first.bytes < endOf(file) && !frameAt(file, first.bytes)) return undefined;
+  return sumFrames(file);
 }
 
-function sumFrames(file: Buffer, start: number): Mp3Length {
+function sumFrames(file: Buffer): Mp3Length {
   const end = endOf(file);
-  let [seconds, otherBytes, at] = [0, 0, start];
+  let [seconds, otherBytes, at] = [0, 0, 0];
   while (at < end) {
     if (otherBytes > MAX_OTHER_BYTES) return { seconds, otherBytes: otherBytes + end - at };
     const frame = frameAt(file, at);
     if (frame) {
+      refuseNested(file, at + 1, Math.min(end, at + frame.bytes));
       seconds += frame.seconds;
       at += frame.bytes;
       continue;
@@ -63,21 +68,44 @@ function sumFrames(file: Buffer, start: number): Mp3Length {
   return { seconds, otherBytes };
 }
 
+/** Decoders may play frames that are within others; what looks like some of them in a row is no chance. */
+function refuseNested(file: Buffer, from: number, to: number): void {
+  for (let at = file.indexOf(SYNC, from); at >= 0 && at < to; at = file.indexOf(SYNC, at + 1))
+    if (isRow(file, at)) throw unreadableAudio('frames within frames');
+}
+
+function isRow(file: Buffer, start: number): boolean {
+  let at = start;
+  for (let count = 0; count < NESTED_FRAMES; count++) {
+    const frame = frameAt(file, at);
+    if (!frame) return false;
+    at += frame.bytes;
+  }
+  return true;
+}
+
 function endOf(file: Buffer): number {
   const end = file.length - OLD_TAG_BYTES;
   return end > 0 && file.toString('latin1', end, end + 3) === 'TAG' ? end : file.length;
 }
 
-/** The size of an ID3v2 tag has seven bits in each byte. */
-function afterTag(file: Buffer): number {
-  if (file.length < TAG_BYTES || file.toString('latin1', 0, 3) !== 'ID3') return 0;
-  const size = [...file.subarray(6, TAG_BYTES)].reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);
-  return TAG_BYTES + size;
+/** Undefined: no frame begins there. */
+function frameAt(file: Buffer, at: number): Frame | undefined {
+  if (at + 4 > file.length || file[at] !== SYNC) return undefined;
+  return mpegFrame(file, at) ?? adtsFrame(file, at);
+}
+
+/** AAC: blocks of 1024 samples, of which a frame has up to four. */
+function adtsFrame(file: Buffer, at: number): Frame | undefined {
+  if (at + ADTS_BYTES > file.length || (file.readUInt16BE(at) & 0xfff6) !== 0xfff0) return undefined;
+  const rate = AAC_RATES[((file[at + 2] ?? 0) >> 2) & 15];
+  const bytes = (file.readUInt32BE(at + 2) >> 5) & 0x1fff;
+  if (rate === undefined || bytes < ADTS_BYTES) return undefined;
+  return { bytes, seconds: (((file[at + 6] ?? 0) & 3) + 1) * (AAC_SAMPLES / rate) };
 }
 
 /** Undefined: no frame begins there, or one of a free bit rate, whose size nobody knows. */
-function frameAt(file: Buffer, at: number): Frame | undefined {
-  if (at + 4 > file.length || file[at] !== SYNC) return undefined;
+function mpegFrame(file: Buffer, at: number): Frame | undefined {
   const head = file.readUInt32BE(at);
   const [version, layer] = [(head >> 19) & 3, 4 - ((head >> 17) & 3)];
   if (((head >> 21) & 7) !== 7 || version === RESERVED || layer === 4) return undefined;

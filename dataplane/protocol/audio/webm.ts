@@ -1,9 +1,14 @@
 /** WebM files of Opus, block by block: browsers that record write no length. */
 import { opusSeconds } from './opus.ts';
+import { unreadableAudio } from './unreadable.ts';
 
 const FILE = 0x1a45dfa3;
+const CLUSTER = 0x1f43b675;
+const CLUSTER_ID = Buffer.from('1f43b675', 'hex');
+/** Names an element that is elsewhere, in a list of them. */
+const SEEK_ID = 0x53ab;
 /** Elements that hold elements, of which browsers do not know the size: their content is read as it comes. */
-const HOLDERS: ReadonlySet<number> = new Set([0x18538067, 0x1f43b675, 0x1654ae6b, 0xa0]);
+const HOLDERS: ReadonlySet<number> = new Set([0x18538067, CLUSTER, 0x1654ae6b, 0xa0, 0x114d9b74, 0x4dbb]);
 const TRACK = 0xae;
 const TRACK_NUMBER = 0xd7;
 const CODEC = 0x86;
@@ -11,13 +16,15 @@ const CODEC = 0x86;
 const ENCODINGS = 0x6d80;
 const SIMPLE_BLOCK = 0xa3;
 const BLOCK = 0xa1;
-/** Of a file; one with more is not read. */
+/** Of a file; one with more is refused. */
 const MAX_ELEMENTS = 2_000_000;
 const LACING = 0x06;
 
 /** What has been read of the file. */
 interface Found {
   seconds: number;
+  /** Ids of clusters, also in lists. */
+  clusters: number;
   /** The tracks of Opus. */
   readonly sounds: Set<number>;
   /** A track has other sound, a block several packets, or an element no end. */
@@ -27,14 +34,22 @@ interface Found {
 /** Undefined: no WebM file, or one with other sound, or with several packets in a block. */
 export function webmSeconds(file: Buffer): number | undefined {
   if (file.length < 4 || file.readUInt32BE(0) !== FILE) return undefined;
-  const found: Found = { seconds: 0, sounds: new Set(), isOther: false };
+  const found: Found = { seconds: 0, clusters: 0, sounds: new Set(), isOther: false };
   let left = MAX_ELEMENTS;
   for (let next = elementAt(file, 0); next && !found.isOther;) {
-    if (left-- === 0) return undefined;
+    if (left-- === 0) throw unreadableAudio('too many elements');
     readElement(found, file, next);
     next = elementAt(file, HOLDERS.has(next.id) ? next.start : next.end);
   }
+  if (!found.isOther) refuseHidden(file, found.clusters);
   return found.isOther || found.seconds === 0 ? undefined : found.seconds;
+}
+
+/** Decoders look for clusters where an element is wrong, and may play some that are within it. */
+function refuseHidden(file: Buffer, clusters: number): void {
+  let left = clusters;
+  for (let at = file.indexOf(CLUSTER_ID); at >= 0; at = file.indexOf(CLUSTER_ID, at + CLUSTER_ID.length))
+    if (left-- === 0) throw unreadableAudio('sound within other elements');
 }
 
 /** Undefined: none begins there. One of an unknown size ends with the file. */
@@ -60,8 +75,13 @@ function readElement(found: Found, file: Buffer, element: Element): void {
   const isBlock = element.id === SIMPLE_BLOCK || element.id === BLOCK;
   // what is behind another open element may be played as well
   if (element.isOpen && !isBlock && !HOLDERS.has(element.id)) found.isOther = true;
+  if (isClusterId(file, element)) found.clusters++;
   if (element.id === TRACK) readTrack(found, file, element);
   if (isBlock) readBlock(found, file, element);
+}
+
+function isClusterId(file: Buffer, { id, start, end }: Element): boolean {
+  return id === CLUSTER || (id === SEEK_ID && file.subarray(start, end).equals(CLUSTER_ID));
 }
 
 function readTrack(found: Found, file: Buffer, { start, end }: Element): void {

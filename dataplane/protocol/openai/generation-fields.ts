@@ -62,6 +62,16 @@ export const AUDIO_SOURCE_FIELDS = fieldNames([
   'input_url',
   'input_audio',
   'file_data',
+  'audio_base64',
+  'audio_content',
+  'base64',
+  'content',
+  'source',
+  'input',
+  'link',
+  'signed_url',
+  'gcs_uri',
+  'youtube_url',
 ]);
 
 /** The format of a picture. */

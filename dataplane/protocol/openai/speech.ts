@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { Converter, Meter, ReportedUsage, StreamConverter, StreamEnd } from '../converter.ts';
 import { stringOf } from '../fields.ts';
 import { parseObject } from '../json-value.ts';
+import { isEventStream } from '../sse.ts';
 import { ALL_TOKENS, meterOf, UNREPORTED_USAGE } from '../usage.ts';
 import { openAudioEvents } from './audio-events.ts';
 import type { AudioEventForm } from './audio-events.ts';
@@ -24,8 +25,16 @@ export function speechConverter({ events, format }: SpeechForm): Converter {
       throwIfError(parseObject(body));
       throw new SyntaxError('the answer is no audio');
     },
-    stream: (request) => (events ? openAudioEvents(request, new SpeechEvents(format)) : new AudioBytes(format)),
+    stream: (request) =>
+      isOfEvents(request.contentType, events)
+        ? openAudioEvents(request, new SpeechEvents(format))
+        : new AudioBytes(format),
   };
+}
+
+/** Some models send the audio itself, whatever the request says. */
+function isOfEvents(contentType: string | undefined, asked: boolean): boolean {
+  return contentType === undefined ? asked : isEventStream(contentType);
 }
 
 /** Bytes of a second of audio as OpenAI makes it, by format; the default is its MP3 of 128 kbit/s. */
@@ -65,6 +74,10 @@ class SpeechEvents implements AudioEventForm {
     this.#bytes += Math.ceil((stringOf(data['audio']).length * 3) / 4);
   }
 
+  addOther(bytes: Uint8Array): void {
+    this.#bytes += bytes.length;
+  }
+
   meter(usage: Readonly<Record<string, unknown>> | undefined, final: boolean): Meter {
     const reported = usage ? toReportedUsage(readUsage(usage)) : UNREPORTED_USAGE;
     return meterAudio(this.#bytes, this.#format, reported, final);
@@ -76,6 +89,7 @@ const HELD_BYTES = 256;
 
 class AudioBytes implements StreamConverter {
   readonly terminal = false;
+  readonly passesBytes = true;
   readonly #format: string;
   #held: Uint8Array = Buffer.alloc(0);
   #bytes = 0;

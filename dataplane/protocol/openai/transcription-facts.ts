@@ -1,6 +1,7 @@
 /** Facts about a form whose audio is written down, or translated: how long it can be, and what is read beside it. */
 import { Buffer } from 'node:buffer';
 import { audioLength } from '../audio/length.ts';
+import type { AudioLength } from '../audio/length.ts';
 import { asBuffer } from '../bytes.ts';
 import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
@@ -30,13 +31,14 @@ export interface TranscriptionFacts {
   readonly textBytes: number;
   /** The most seconds of known speakers' audio. */
   readonly referenceSeconds: number;
+  readonly likelyReferenceSeconds: number;
   /** The field with the first image, which compatible providers may accept; undefined: none. */
   readonly imageParam: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
 }
 
-/** Formats of a response that are a text. */
-const TEXTS: ReadonlySet<string> = new Set(['text', 'srt', 'vtt']);
+/** Formats of a response that are JSON; the first is the default. Others are a text. */
+const JSON_FORMATS: ReadonlySet<string> = new Set(['', 'json', 'verbose_json', 'diarized_json']);
 /** The least seconds of a chunk, where the request lets the provider cut the audio. */
 const CHUNK_SECONDS = 30;
 /** No tokenizer of audio makes more of a second; Gemini's makes 32, and OpenAI's ten. */
@@ -49,22 +51,25 @@ export function readTranscriptionFacts(body: Uint8Array, fields: JsonRecord, for
     throw new RequestFault('invalid_request', 'Send a form (multipart/form-data) with the audio in the field "file".');
   const bytes = asBuffer(body);
   const parts = readParts(body, form);
-  const files = parts.filter(({ filename }) => filename !== undefined);
+  const references = parts.filter(isReference);
+  const others = parts.filter((part) => !references.includes(part));
+  const files = others.filter(({ filename }) => filename !== undefined);
   if (!files.some(({ name }) => foldName(name) === 'file'))
     throw new RequestFault('invalid_request', 'The field "file" must be an audio file.', 'file');
-  const references = parts.filter((part) => part.filename === undefined && isDataUrl(bytes, part));
   const lengths = files.map(({ start, end }) => audioLength(bytes.subarray(start, end)));
   const seconds = sum(lengths.map((length) => length.most));
-  const texts = parts.filter((part) => part.filename === undefined && !references.includes(part));
+  const texts = others.filter(({ filename }) => filename === undefined);
+  const referenceLengths = references.map((part) => referenceLength(bytes, part));
   return {
     model: readModel(fields),
     stream: readFlag(fields['stream'], 'stream'),
-    isJson: !TEXTS.has(stringOf(fields['response_format']).trim().toLowerCase()),
+    isJson: JSON_FORMATS.has(stringOf(fields['response_format']).trim().toLowerCase()),
     seconds,
     likelySeconds: sum(lengths.map((length) => length.likely)),
     chunks: isChunked(fields) ? Math.max(1, Math.ceil(seconds / CHUNK_SECONDS)) : 1,
     textBytes: sum(texts.map(({ start, end }) => end - start)),
-    referenceSeconds: sum(references.map((part) => referenceSeconds(bytes, part))),
+    referenceSeconds: sum(referenceLengths.map((length) => length.most)),
+    likelyReferenceSeconds: sum(referenceLengths.map((length) => length.likely)),
     imageParam: findImageField(fields),
     unbounded: readStoredFiles(fields),
   };
@@ -87,8 +92,8 @@ export function boundTranscriptionInput(facts: TranscriptionFacts, { contextToke
 
 /** Likely input tokens, at most the bound. */
 export function estimateTranscriptionInput(facts: TranscriptionFacts, model: ModelTokens): number {
-  const { likelySeconds, referenceSeconds, textBytes } = facts;
-  const tokens = (likelySeconds + referenceSeconds) * LIKELY_TOKENS_PER_SECOND + estimateTokens(textBytes);
+  const { likelySeconds, likelyReferenceSeconds, textBytes } = facts;
+  const tokens = (likelySeconds + likelyReferenceSeconds) * LIKELY_TOKENS_PER_SECOND + estimateTokens(textBytes);
   return Math.min(boundTranscriptionInput(facts, model), tokens);
 }
 
@@ -97,17 +102,34 @@ function isChunked(fields: JsonRecord): boolean {
   return Object.keys(fields).some((name) => pathSegments(name).some((part) => foldName(part) === 'chunking_strategy'));
 }
 
-const DATA_URL = 'data:';
+const REFERENCES = 'known_speaker_references';
+/** A provider that reads more of a reference than its sound finds at most this much. */
+const LEAST_BYTES_PER_SECOND = 500;
+const DATA_URL = /^data:[^,]{0,256};base64,/i;
 
-function isDataUrl(bytes: Buffer, { start, end }: FormPart): boolean {
-  return bytes.toString('latin1', start, Math.min(end, start + DATA_URL.length)).toLowerCase() === DATA_URL;
+function isReference({ name }: FormPart): boolean {
+  return foldName(pathSegments(name)[0] ?? '') === REFERENCES;
 }
 
-/** What is not in base64 counts by its size. */
-function referenceSeconds(bytes: Buffer, { start, end }: FormPart): number {
-  const comma = bytes.indexOf(',', start);
-  const from = comma < 0 || comma >= end ? start : comma + 1;
-  return audioLength(Buffer.from(bytes.toString('latin1', from, end), 'base64')).most;
+/** Of a file, or of one in a data URL. */
+function referenceLength(bytes: Buffer, part: FormPart): AudioLength {
+  const content = bytes.subarray(part.start, part.end);
+  const { most, likely } = audioLength(part.filename === undefined ? dataIn(content) : content);
+  return { most: Math.max(most, Math.ceil(content.length / LEAST_BYTES_PER_SECOND)), likely };
+}
+
+/** What decoders read in two ways is refused. */
+function dataIn(content: Buffer): Buffer {
+  const [head] = DATA_URL.exec(content.toString('latin1', 0, 300)) ?? [];
+  const text = content.toString('latin1', head?.length);
+  const data = Buffer.from(text, 'base64');
+  if (head === undefined || data.toString('base64') !== text)
+    throw new RequestFault(
+      'invalid_request',
+      `Each item of "${REFERENCES}" must be a data URL of audio in base64.`,
+      `${REFERENCES}[]`,
+    );
+  return data;
 }
 
 function sum(counts: readonly number[]): number {

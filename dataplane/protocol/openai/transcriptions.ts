@@ -36,17 +36,25 @@ function converter(path: string, { form, isJson }: TranscriptionForm): Converter
     client: 'OpenAI',
     upstream: 'OpenAI',
     request: renameModelIn(path, form),
-    response: (body) => ({ body, meter: isJson ? meterJson(parseObject(body)) : meterText(body) }),
+    response: (body, context) => ({ body, meter: isJson ? meterJson(body, context?.contentType) : meterText(body) }),
     large: meterLarge,
     stream: (request) => openAudioEvents(request, new TranscriptEvents()),
   };
 }
 
-function meterJson(response: JsonRecord): Meter {
+const JSON_TYPE = 'application/json';
+const JSON_TYPES = /^application\/(?:[\w.-]+\+)?json\b/i;
+
+/** Some providers send a text, whatever the request says. */
+function meterJson(body: Uint8Array, contentType = JSON_TYPE): Meter {
+  const isJson = JSON_TYPES.test(contentType);
+  const response = isJson ? parseObject(body) : objectIn(body);
   throwIfError(response);
   const text = response['text'];
-  if (typeof text !== 'string' && !Array.isArray(response['segments']))
-    throw new SyntaxError('the answer is no transcript');
+  if (typeof text !== 'string' && !Array.isArray(response['segments'])) {
+    if (isJson) throw new SyntaxError('the answer is no transcript');
+    return meterText(body);
+  }
   const output = new OutputTally();
   output.add(text);
   return meterTranscript(response, output);
@@ -115,14 +123,22 @@ function servedSeconds(usage: unknown, duration: unknown): ServedMedia | undefin
 class TranscriptEvents implements AudioEventForm {
   readonly done = 'transcript.text.done';
   readonly #output = new OutputTally();
+  /** The same text again, or all of it. */
+  readonly #segments = new OutputTally();
 
   add(data: JsonRecord): void {
     if (data['type'] === 'transcript.text.delta') this.#output.add(data['delta']);
+    if (data['type'] === 'transcript.text.segment') this.#segments.add(data['text']);
     // a stream may have no deltas
     if (data['type'] === this.done && this.#output.bytes === 0) this.#output.add(data['text']);
   }
 
+  addOther(bytes: Uint8Array): void {
+    this.#output.add(decodeUtf8(bytes));
+  }
+
   meter(usage: JsonRecord | undefined, final: boolean): Meter {
-    return meterTranscript({ usage }, this.#output, final);
+    const output = this.#segments.bytes > this.#output.bytes ? this.#segments : this.#output;
+    return meterTranscript({ usage }, output, final);
   }
 }

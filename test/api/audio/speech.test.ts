@@ -117,6 +117,38 @@ describe('speech by the character', () => {
 });
 
 describe('speech by the token', () => {
+  it('is billed by the audio that comes where events were asked for, and none are sent', async () => {
+    for (const [model, cost] of [
+      ['tts-1', '0.000075'],
+      // two seconds of 21 tokens each, and the input: a token for four bytes
+      ['mini-tts', undefined],
+    ] as const) {
+      stack.openai.clear();
+      stack.openai.script(audio(Buffer.alloc(32_000, '\n\nab')));
+      const response = await speak({ model, voice: 'alloy', input: 'hello', stream_format: 'sse' });
+      assert.equal(response.headers.get('content-type'), 'audio/mpeg');
+      assert.equal((await response.arrayBuffer()).byteLength, 32_000);
+      const usage = await settledUsage(stack, response.headers.get('x-request-id') ?? '');
+      assert.equal(usage.status, 'Succeeded');
+      if (cost !== undefined) assert.equal(usage.cost_usd, cost);
+      else assert.deepEqual([usage.output_tokens, usage.usage_source], [42, 'Estimated']);
+    }
+  });
+
+  it('in events counts what has no data as audio, but for pings', async () => {
+    const body = { model: 'mini-tts', voice: 'alloy', input: 'hello', stream_format: 'sse' };
+    const headers = { 'content-type': 'text/event-stream' };
+    // 80,000 bytes are five seconds of MP3
+    stack.openai.script({ headers, steps: [': ping\n\n', `${'x'.repeat(79_998)}\n\n`, CUT] });
+    const some = await post(stack, SPEECH, body);
+    const usage = await settledUsage(stack, some.headers.get('x-request-id') ?? '');
+    assert.deepEqual([usage.output_tokens, usage.status], [105, 'ProviderCut']);
+    stack.openai.clear();
+    stack.openai.script({ headers, steps: [': ping\n\n'] });
+    const nothing = await post(stack, SPEECH, body);
+    assert.equal((await settledUsage(stack, nothing.headers.get('x-request-id') ?? '')).cost_usd, '0.00');
+  });
+
   it('in events is billed by the usage of the last one, all of whose output is audio', async () => {
     const events = [delta('abc'), delta('def'), done({ input_tokens: 14, output_tokens: 101, total_tokens: 115 })];
     stack.openai.script(sseReply(...events));

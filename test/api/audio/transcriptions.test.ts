@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { mp3File, wavFile } from '../../support/audio-files.ts';
+import { mp3File, mp4File, wavFile } from '../../support/audio-files.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import { gated, json, sse, sseReply } from '../../support/provider-answers.ts';
@@ -100,6 +100,10 @@ describe('a transcription by the minute', () => {
       [text('1\n00:00:00,000 --> 00:00:01,000\nhi\n'), { response_format: 'srt' }, '0.0061', 'Estimated'],
       [text('WEBVTT\n\n'), { response_format: 'vtt' }, '0.0061', 'Estimated'],
       [text('{braces} are words too'), { response_format: 'text' }, '0.0061', 'Estimated'],
+      [text('0\t1000\thi\n'), { response_format: 'tsv' }, '0.0061', 'Estimated'],
+      [text('[00:00.00]hi\n'), { response_format: 'lrc' }, '0.0061', 'Estimated'],
+      [text('hello'), {}, '0.0061', 'Estimated'],
+      [text('{"text":"hello","usage":{"seconds":9}}'), {}, '0.0009', 'Provider'],
       // 40,000 bytes of an unknown kind are likely 10 seconds, at 32 kbit/s
       [text('hello'), { response_format: 'text', file: Buffer.alloc(40_000, 0x55) }, '0.001', 'Estimated'],
     ] as const) {
@@ -119,7 +123,7 @@ describe('a transcription by the minute', () => {
       [json({ error: { message: 'bad audio' } }), { response_format: 'text' }],
       [text('<!DOCTYPE html><title>busy</title>'), { response_format: 'srt' }],
       [json({ data: [] }), {}],
-      [text('hello'), {}],
+      [{ ...text('hello'), headers: { 'content-type': 'application/json' } }, {}],
     ] as const) {
       stack.openai.clear();
       stack.openai.script(reply);
@@ -216,6 +220,15 @@ describe('a transcription by the token', () => {
     assert.equal(usage.cost_usd, '0.000674');
   });
 
+  it('that breaks off costs its segments where they are more than its deltas', async () => {
+    const delta = { data: { type: 'transcript.text.delta', delta: 'hi' } };
+    const segment = { data: { type: 'transcript.text.segment', id: 'a', text: 'hello world, hello!!', speaker: 'A' } };
+    stack.openai.script(sseReply(delta, segment, CUT));
+    const answer = await sendForm(stack, TRANSCRIPTIONS, { ...TOKENS, stream: 'true' });
+    const usage = await settledUsage(stack, answer.headers.get('x-request-id') ?? '');
+    assert.deepEqual([usage.output_tokens, usage.usage_source], [5, 'Partial']);
+  });
+
   it('is held for each chunk that the provider may make, with prompt and speakers', async () => {
     const bytes = 'transcribe'.length + 144;
     // 50 tokens a second, the fields and a template, and the output limit, all at the price of audio or output
@@ -225,7 +238,11 @@ describe('a transcription by the token', () => {
     assert.equal(await held(chunked), (3050n + 3n * each) * 6000n + 6000n * 10_000n);
     const speaker = `data:audio/wav;base64,${wavFile(2).toString('base64')}`;
     const spoken = await held({ ...TOKENS, 'known_speaker_references[]': speaker });
-    assert.equal(spoken, BigInt(500 + bytes + 100) * 6000n + 2000n * 10_000n);
+    // the bytes of the reference at 4 kbit/s are more than its two seconds
+    const spokenSeconds = Math.ceil(speaker.length / 500);
+    assert.equal(spoken, BigInt(500 + bytes + spokenSeconds * 50) * 6000n + 2000n * 10_000n);
+    const prompt = `data:,${'x'.repeat(1000)}`;
+    assert.equal(await held({ ...TOKENS, prompt }), BigInt(500 + bytes + prompt.length) * 6000n + 2000n * 10_000n);
   });
 
   it('is estimated where the provider reports seconds or nothing', async () => {
@@ -242,6 +259,9 @@ describe('a form of audio', () => {
       [{ 'file[]': wavFile(1) }, 'file[]'],
       [{ 'model[]': 'x' }, 'model[]'],
       [{ stream: 'yes' }, 'stream'],
+      [{ 'known_speaker_references[]': 'data:audio/wav;base64,QUJD=QUJDQUJD' }, 'known_speaker_references[]'],
+      [{ 'known_speaker_references[]': 'data:audio/wav,QUJD' }, 'known_speaker_references[]'],
+      [{ 'known_speaker_references[]': 'https://x.example/a.wav' }, 'known_speaker_references[]'],
       [{ 'response_format[x]': 'json' }, 'response_format[x]'],
     ] as const) {
       const answer = await transcribe(fields);
@@ -253,8 +273,30 @@ describe('a form of audio', () => {
     assert.equal(stack.openai.requests.length, 0);
   });
 
+  it('is refused with a file of which no count is sure, small or large', async () => {
+    for (const frames of [155, 100_000]) {
+      const file = mp4File(frames);
+      file.write('dinf', file.indexOf('minf'));
+      const answer = await transcribe({ file });
+      assert.deepEqual([answer.status, answer.json().error.param], [400, 'file'], answer.text);
+      assert.match(answer.json().error.message, /Encode it anew/);
+    }
+    assert.equal(stack.openai.requests.length, 0);
+  });
+
   it('is refused with audio elsewhere, settings as a text, and fields that cost more, unless they are allowed', async () => {
-    for (const param of ['url', 'audio_url', 'options[url]', 'n', 'best_of', 'extra_body', 'parameters[n]']) {
+    for (const param of [
+      'url',
+      'audio_url',
+      'options[url]',
+      'audio_base64',
+      'youtubeUrl',
+      'input[content]',
+      'n',
+      'best_of',
+      'extra_body',
+      'parameters[n]',
+    ]) {
       const answer = await transcribe({ [param]: '7' });
       assert.deepEqual(
         [answer.status, answer.json().error.code, answer.json().error.param],
