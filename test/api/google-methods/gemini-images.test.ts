@@ -261,6 +261,22 @@ describe('images of Gemini', () => {
       }
   });
 
+  it('cost no picture if a whole response breaks off, at a price of tokens too', async () => {
+    for (const [model, cost] of [
+      ['drawn', '0.00'],
+      // a token of input
+      ['counted', '0.000002'],
+    ] as const) {
+      const body = JSON.stringify(chunk([picture, { text: 'x'.repeat(5000) }]));
+      stack.openai.clear();
+      stack.openai.script({ steps: [body.slice(0, 3000), CUT] });
+      const response = await post(stack, '/v1/images/generations', { model, prompt: 'x', size: '1024x1024' });
+      assert.equal(response.status, 502);
+      const record = await usageOf(response.headers.get('x-request-id'));
+      assert.deepEqual([record.cost_usd, record.output_tokens], [cost, 0], model);
+    }
+  });
+
   it('are refused by name where Gemini has no such thing, before anything is sent', async () => {
     const url = `data:image/png;base64,${PNG}`;
     for (const [path, body, code, param] of [

@@ -21,6 +21,7 @@ spec:
   models:
   - {name: embedder, endpoints: [Embeddings], contextTokens: 2000, inputs: [Text, Image], imageTokens: 300}
   - {name: blind-embedder, endpoints: [Embeddings], contextTokens: 2000}
+  - {name: hearing, endpoints: [Embeddings], contextTokens: 8000, inputs: [Text, Image]}
   - {name: imagen, endpoints: [Images]}
   channels:
   - {name: only, protocol: Gemini, baseUrl: "${url}", models: [{name: embedder, upstreamName: gemini-embedding-2}]}
@@ -32,6 +33,7 @@ spec:
   models:
   - {name: embedder, vendor: Google, quotaType: Token, usdPerMillion: {input: "0.2", imageInput: "0.45"}}
   - {name: blind-embedder, vendor: Google, quotaType: Token, usdPerMillion: {input: "0.2"}}
+  - {name: hearing, vendor: Google, quotaType: Token, usdPerMillion: {input: "0.2", audioInput: "6.5"}}
   - name: imagen
     vendor: Google
     quotaType: Request
@@ -59,7 +61,7 @@ describe("embeddings in Google's protocol", () => {
     stack.openai.script(
       json({
         embeddings: [{ values: [0.1, 0.2] }, { values: [0.3, 0.4] }],
-        usageMetadata: { promptTokenCount: 9, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 9 }] },
+        usageMetadata: { promptTokenCount: 9, promptTokenDetails: [{ modality: 'TEXT', tokenCount: 9 }] },
       }),
     );
     const { embeddings } = await client.models.embedContent({
@@ -92,6 +94,13 @@ describe("embeddings in Google's protocol", () => {
       [[{ text: 'x'.repeat(400) }], undefined, 100, 100 * 200],
       [
         [{ text: 'x'.repeat(40) }, picture],
+        { promptTokenCount: 268, promptTokenDetails: [{ modality: 'IMAGE', tokenCount: 258 }] },
+        268,
+        10 * 200 + 258 * 450,
+      ],
+      // the name of other methods
+      [
+        [{ text: 'x'.repeat(40) }, picture],
         { promptTokenCount: 268, promptTokensDetails: [{ modality: 'IMAGE', tokenCount: 258 }] },
         268,
         10 * 200 + 258 * 450,
@@ -111,6 +120,18 @@ describe("embeddings in Google's protocol", () => {
       assert.equal(record.cost_usd, formatDecimal(BigInt(nanoUsd), 2));
       assert.equal(response.headers.get('x-modelgateway-usage'), usage ? null : 'estimated');
     }
+  });
+
+  it('of sound are billed at the price of sound', async () => {
+    stack.openai.script(
+      json({
+        embedding: { values: [0.5] },
+        usageMetadata: { promptTokenCount: 2500, promptTokenDetails: [{ modality: 'AUDIO', tokenCount: 2400 }] },
+      }),
+    );
+    const content = { parts: [{ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }] };
+    const response = await post(stack, '/v1beta/models/hearing:embedContent', { content });
+    assert.equal((await usageOf(response.headers.get('x-request-id'))).cost_usd, '0.01562');
   });
 
   it('name the model within the body as the channel does, also below /v1', async () => {
