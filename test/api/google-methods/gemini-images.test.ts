@@ -289,6 +289,12 @@ describe('images of Gemini', () => {
       ['generations', { model: 'blind', image: url }, 'unsupported_image', 'image'],
       ['edits', { model: 'counted', image: url, mask: url }, 'unsupported_parameter', 'mask'],
       ['edits', { model: 'counted', images: [{ file_id: 'file-1' }] }, 'not_allowed', 'images.0.file_id'],
+      [
+        'edits',
+        { model: 'counted', image: 'https://generativelanguage.googleapis.com/v1beta/files/abc' },
+        'unsupported_parameter',
+        'image',
+      ],
       ['edits', { model: 'blind', image: url }, 'unsupported_image', 'image'],
       ['variations', { model: 'counted', image: url }, 'not_found', 'model'],
       ['generations', { model: 'boundless' }, 'model_not_priced', 'model'],

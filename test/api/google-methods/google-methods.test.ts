@@ -273,6 +273,35 @@ describe("embeddings in Google's protocol", () => {
         'NOT_ALLOWED',
         'content.parts[0].inlineData',
       ],
+      [
+        'embedder:embedContent',
+        { content: { parts: [{ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }] } },
+        'NOT_ALLOWED',
+        'content.parts[0].inlineData',
+      ],
+      [
+        'blind-embedder:embedContent',
+        { content: { parts: [{ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }] } },
+        'UNSUPPORTED_IMAGE',
+        'content.parts[0].inlineData',
+      ],
+      [
+        'embedder:embedContent',
+        {
+          content: {
+            parts: [
+              {
+                fileData: {
+                  fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/abc',
+                  mimeType: 'image/png',
+                },
+              },
+            ],
+          },
+        },
+        'NOT_ALLOWED',
+        'content.parts[0].fileData',
+      ],
       ['gpt-model:embedContent', { content: text('x') }, 'WRONG_ENDPOINT', 'model'],
       ['embed-model:embedContent', { content: text('x'), title: 'y' }, 'UNSUPPORTED_PARAMETER', 'title'],
       ['nobody:embedContent', { content: text('x') }, 'MODEL_NOT_FOUND', 'model'],
@@ -325,7 +354,7 @@ describe("images in Google's protocol", () => {
       [{ sampleCount: 2, sampleImageSize: '1K', aspectRatio: '1:1' }, images(2), '0.08'],
       [{ sampleCount: 2, sampleImageSize: '2K' }, images(1), '0.06'],
       // of what nobody names the highest price counts, and four images are made where no number is said
-      [{ sample_count: 3 }, images(3), '0.18'],
+      [{ sampleCount: 3 }, images(3), '0.18'],
       [{}, images(4), '0.24'],
       [{ sampleCount: 2, sampleImageSize: '1K' }, { predictions: [{ raiFilteredReason: 'no' }] }, '0.00'],
       [{ sampleCount: 2, sampleImageSize: '1K' }, {}, '0.00'],
@@ -358,6 +387,8 @@ describe("images in Google's protocol", () => {
       [{ instances: [instance, instance] }, 'INVALID_VALUE', 'instances'],
       [{ instances: [{}] }, 'INVALID_VALUE', 'instances[0].prompt'],
       [{ instances: [instance], parameters: { sampleCount: 9 } }, 'INVALID_VALUE', 'parameters.sampleCount'],
+      // Imagen would make four
+      [{ instances: [instance], parameters: { sample_count: 1 } }, 'INVALID_VALUE', 'parameters.sample_count'],
       [{ instances: [instance], parameters: { sampleCount: '4' } }, 'INVALID_VALUE', 'parameters.sampleCount'],
       [{ instances: [instance], parameters: { candidateCount: 4 } }, 'NOT_ALLOWED', 'parameters.candidateCount'],
       [{ instances: [instance], parameters: { sampleImageSize: '4K' } }, 'NOT_ALLOWED', 'size'],
