@@ -8,7 +8,7 @@ import { utf8Bytes } from './fields.ts';
 const MAX_KEPT_LENGTH = 256 * 1024;
 
 /** A picture of usual size is about 1,290 tokens of the output, which so many bytes of text are. */
-const IMAGE_BYTES = 1290 * 4;
+export const IMAGE_BYTES = 1290 * 4;
 
 /** The characters of base64, in both alphabets. */
 const IS_BASE64 = Uint8Array.from({ length: 256 }, (_, byte) =>

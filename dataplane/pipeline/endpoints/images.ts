@@ -5,6 +5,7 @@ import type { Converter } from '../../protocol/converter.ts';
 import { boundImagesInput, estimateImagesInput } from '../../protocol/openai/image-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
+import { madeAt } from '../made-at.ts';
 import { checkImagePrice } from './check-generation-price.ts';
 import type { Endpoint } from './endpoint.ts';
 import { jsonOrForm } from './json-or-form.ts';
@@ -58,7 +59,7 @@ function images<Facts extends BodyFacts['Images']>(
     }),
     check: (facts, candidate) => {
       checkPassthrough(facts, candidate);
-      checkImagePrice(facts.made, candidate);
+      checkImagePrice(madeAt(facts.made, candidate), candidate);
     },
     boundInput: (facts, candidate) => (isOfTokens(facts, candidate) ? boundImagesInput(facts, candidate.model) : 0),
     estimateInput: (facts, candidate) =>

@@ -188,6 +188,7 @@ describe('images of Gemini', () => {
   it('cost what came: nothing where there is none, and one where one was asked for', async () => {
     for (const [parts, reason, count, cost, source] of [
       [[], 'IMAGE_SAFETY', 0, '0.00', 'Provider'],
+      [[], 'NO_IMAGE', 0, '0.00', 'Provider'],
       [[{ text: 'I would rather not.' }], 'STOP', 0, '0.00', 'Provider'],
       [[picture, picture], 'STOP', 2, '0.134', 'Implausible'],
       [[{ ...picture, thought: true }, picture], 'STOP', 1, '0.134', 'Provider'],
@@ -226,6 +227,7 @@ describe('images of Gemini', () => {
       ['generations', { model: 'counted' }, 149n * 2500n + 3000n * 120_000n],
       ['edits', { model: 'counted', image: url }, 5000n * 2500n + 3000n * 120_000n],
       ['generations', { model: 'drawn', size: '1024x1024' }, 134_000_000n],
+      ['generations', { model: 'drawn', size: '4096x4096' }, 240_000_000n],
       // of a size that nobody names, the most expensive
       ['generations', { model: 'drawn' }, 240_000_000n],
     ] as const) {

@@ -51,10 +51,19 @@ describe('hidden reasoning', () => {
       'openai/gpt-5.2',
       'gemini-2.5-pro',
       'x/gemini-3',
+      'gemini-3-pro-image-preview',
       'grok-4',
     ];
     for (const name of hidden) assert.equal(hidesReasoning(name, false), true, name);
-    const none = ['gpt-4o', 'gpt-5-chat-latest', 'grok-4-fast-non-reasoning', 'claude-haiku-4-5', 'llama-3', 'foo3'];
+    const none = [
+      'gpt-4o',
+      'gpt-5-chat-latest',
+      'grok-4-fast-non-reasoning',
+      'claude-haiku-4-5',
+      'llama-3',
+      'foo3',
+      'google/gemini-2.5-flash-image-preview',
+    ];
     for (const name of none) assert.equal(hidesReasoning(name, false), false, name);
   });
   it('or on the request, unless the model is known to show its reasoning', () => {
