@@ -347,5 +347,10 @@ describe('images of Gemini', () => {
     const names = data.map(({ id }: Json) => id);
     for (const name of ['drawn', 'counted', 'blind', 'both']) assert.ok(names.includes(name), name);
     assert.ok(!names.includes('boundless'));
+    const google: Json[] = (await get(stack, '/v1beta/models')).json().models;
+    const methods = new Map(google.map((each) => [each['name'], each['supportedGenerationMethods']]));
+    // predict is Imagen's alone
+    assert.equal(methods.get('models/drawn'), undefined);
+    assert.deepEqual(methods.get('models/counted'), ['generateContent', 'countTokens']);
   });
 });

@@ -401,6 +401,15 @@ describe("images in Google's protocol", () => {
       assert.deepEqual([info.reason, violation.fieldViolations[0].field], [reason, field], JSON.stringify(body));
     }
     assert.equal(stack.openai.requests.length, 0);
+    for (const [path, more] of [
+      ['generations', {}],
+      ['edits', { image: `data:image/png;base64,${PNG}` }],
+    ] as const) {
+      const imagen = await post(stack, `/v1/images/${path}`, { model: 'imagen', prompt: 'a cat', size: '1K', ...more });
+      assert.equal(imagen.status, 404);
+      assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
+    }
+    assert.equal(stack.openai.requests.length, 0);
     const other = await post(stack, '/v1beta/models/image-model:predict', { instances: [instance] });
     assert.match(other.json().error.message, /POST \/v1\/images\/generations/);
   });
