@@ -7,6 +7,7 @@ import type { Uses } from '../price/price.ts';
 import type { CompiledPrice } from '../price/sheet.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
+import { madeAt } from './made-at.ts';
 import { possibleRegions, possibleTiers } from './service-tiers.ts';
 
 /** The worst case of a call on a candidate with this price. */
@@ -29,7 +30,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
       inputTokens: requestTokens,
       outputTokens: call.output ? limit * call.output.answers + call.output.predictionTokens : 0,
       generations: call.generations,
-      made: call.made,
+      made: call.made && madeAt(call.made, candidate),
     });
   const amountNanoUsd = worstCase(outputTokens);
   const lowest = lowestOutput(call, candidate, { limit: outputTokens, least: key.minOutputTokens });

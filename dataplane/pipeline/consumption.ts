@@ -15,6 +15,7 @@ import type { Meter, ReportedUsage } from '../protocol/converter.ts';
 import { estimateRestOfInput, mergeDefined, UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Candidate, Offer } from '../state/state.ts';
 import type { CallBounds, Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
+import { madeAt } from './made-at.ts';
 import { servedRegions, servedTiers } from './service-tiers.ts';
 
 /** The part of a call's record that decides whether and at what cost it is billed. */
@@ -35,6 +36,8 @@ export interface BilledCandidate extends Pick<
   'clientDisconnect' | 'onTimeout' | 'upstreamModel' | 'cost' | 'costOf' | 'priceOf'
 > {
   readonly model: Pick<Candidate['model'], 'reasoning'>;
+  /** Absent: the terms were stored, and are not of images. */
+  readonly target?: Candidate['target'];
 }
 
 export interface BilledCall extends Pick<
@@ -101,7 +104,8 @@ export interface MeasuredConsumption extends MeasuredUsage {
 /** What a call that is billed by what was seen of it has consumed. */
 export function consumptionOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): MeasuredConsumption {
   const { tokens, usageSource } = measureUsage(activity, terms, status);
-  const { made, likely, generations } = terms.routed.call;
+  const { made: asked, likely, generations } = terms.routed.call;
+  const made = asked && madeAt(asked, terms.candidate);
   const { images = 0 } = activity.meter ?? {};
   const served = likely ? mergeDefined({ ...likely }, { ...activity.meter?.served }) : activity.meter?.served;
   const consumed = (priceOf: PriceOf, generated: Pick<Consumption, 'made' | 'generations'>): Consumption => {

@@ -200,7 +200,7 @@ export interface EndpointCall {
   /** True if a provider may lack the endpoint: the 404 of one that does says nothing of its credential or model. */
   readonly optional?: boolean;
   /** The error if no channel of the model can serve the endpoint; undefined: model_not_found. */
-  unservable(): GatewayError | undefined;
+  unservable(candidates: readonly Candidate[]): GatewayError | undefined;
 }
 
 /** The request's output parameters. */

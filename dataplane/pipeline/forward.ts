@@ -171,7 +171,7 @@ function mayTryAnother(
   failure: AttemptFailure | Unserved,
 ): boolean {
   if (failure.kind === 'Unserved') {
-    failed.unserved = call.unservable();
+    failed.unserved = call.unservable([candidate]);
     return true;
   }
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();

@@ -10,6 +10,7 @@ import type { SealingContext } from '../sealing/channel-seal.ts';
 import { FailedResponse } from '../protocol/failed-response.ts';
 import type { ConvertedResponse, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { decodeUtf8 } from '../protocol/bytes.ts';
+import { OutputSize } from '../protocol/output-tally.ts';
 import { parseEventData } from '../protocol/json-value.ts';
 import { readErrorIn } from '../protocol/provider-errors.ts';
 import { holdsOnlyPings } from '../protocol/sse.ts';
@@ -185,15 +186,13 @@ function push(
 async function openWhole(deps: PipelineDeps, answered: Answered, record: CallRecord): Promise<Opening | Failure> {
   const reader = answered.response.body[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
-  // no image has come before the response is whole
-  const images = answered.admitted.routed.call.kind === 'Images' ? { images: 0 } : {};
+  const isOfImages = answered.admitted.routed.call.kind === 'Images';
   let size = 0;
   for (let next = await reader.next(); !next.done; next = await reader.next()) {
     pieces.push(next.value);
     size += next.value.length;
-    // only the size of an incomplete response is metered
     record.produced = true;
-    record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size, ...images };
+    record.meter = isOfImages ? NO_IMAGES : sizeMeter(pieces);
     if (size < LARGE_BODY_BYTES) continue;
     await holdWhole({ record, answered, reader }, size);
     if (size > MAX_BUFFERED_BYTES && mayPassThrough(deps, answered))
@@ -204,6 +203,22 @@ async function openWhole(deps: PipelineDeps, answered: Answered, record: CallRec
   const bytes = only && pieces.length === 1 ? only : Buffer.concat(pieces, size);
   const converted = await convertWhole(deps, answered, bytes);
   return 'kind' in converted ? converted : { kind: 'Whole', converted };
+}
+
+/** No image has come before the response is whole. */
+const NO_IMAGES: Meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: 0, images: 0 };
+
+/** Only the size of an incomplete response is metered, and only where it breaks off. */
+function sizeMeter(pieces: readonly Uint8Array[]): Meter {
+  return {
+    reported: UNREPORTED_USAGE,
+    final: false,
+    get outputBytes() {
+      const output = new OutputSize();
+      for (const piece of pieces) output.add(piece);
+      return output.bytes;
+    },
+  };
 }
 
 async function tooLarge({ admitted }: Answered, rest: AsyncIterator<Uint8Array>): Promise<Failure> {

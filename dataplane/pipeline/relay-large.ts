@@ -4,6 +4,8 @@
  */
 import { ImageCounter } from '../protocol/openai/image-counter.ts';
 import type { Converter, LargeMeter, Meter } from '../protocol/converter.ts';
+import { OutputSize } from '../protocol/output-tally.ts';
+import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import { readUsageAtEnds } from '../protocol/usage-at-ends.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
@@ -33,7 +35,7 @@ export async function relayLarge(
   for await (const piece of piecesOf(buffered, rest)) {
     if (buffered.length === 0) record.received.hold(0, forwarded.admitted.routed.key);
     passing.add(piece);
-    if (record.meter) record.meter = { ...record.meter, ...passing.counts };
+    record.meter = { reported: UNREPORTED_USAGE, final: false, ...passing.counts };
     const all = Buffer.concat([last, piece]);
     const cut = Math.max(0, all.length - END_BYTES);
     if (cut > 0) await reply.write(all.subarray(0, cut));
@@ -48,7 +50,7 @@ class PassingMeter {
   readonly #converter: Converter;
   readonly #counter: ImageCounter | undefined;
   readonly #large: LargeMeter | undefined;
-  #size = 0;
+  readonly #output = new OutputSize();
 
   constructor({ admitted, converter }: Forwarded) {
     this.#converter = converter;
@@ -58,17 +60,21 @@ class PassingMeter {
 
   /** What is known before the end. */
   get counts(): Pick<Meter, 'outputBytes' | 'images'> {
-    return { outputBytes: this.#size, ...(this.#counter && { images: this.#counter.images }) };
+    return {
+      outputBytes: this.#counter ? 0 : this.#output.bytes,
+      ...(this.#counter && { images: this.#counter.images }),
+    };
   }
 
   add(piece: Uint8Array): void {
-    this.#size += piece.length;
+    this.#output.add(piece);
     this.#counter?.add(piece);
     this.#large?.add(piece);
   }
 
   finish(head: Uint8Array, tail: Uint8Array): Meter {
-    const meter = this.#large?.meter ?? readUsageAtEnds(this.#converter.client, { head, tail, size: this.#size });
+    const meter =
+      this.#large?.meter ?? readUsageAtEnds(this.#converter.client, { head, tail, size: this.#output.bytes });
     return this.#counter ? { ...meter, images: this.#counter.images } : meter;
   }
 }

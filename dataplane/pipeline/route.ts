@@ -134,7 +134,7 @@ export function clientErrorOf(error: unknown): unknown {
 /** The candidates that can serve this call. Throws the reason if there are none. */
 function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
   const served = ordered.filter((candidate) => serves(call, candidate));
-  if (served.length === 0) throw notServed(call);
+  if (served.length === 0) throw notServed(call, ordered);
   const priced = served.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
   if (priced.length === 0) throw notPriced(call, offer);
   const refusals = priced.map((candidate) => refusalOf(call, candidate));
@@ -161,8 +161,8 @@ function refusalOf(call: EndpointCall, candidate: Candidate): unknown {
   }
 }
 
-function notServed(call: EndpointCall): GatewayError {
-  return call.unservable() ?? modelNotFound(call.model);
+function notServed(call: EndpointCall, candidates: readonly Candidate[]): GatewayError {
+  return call.unservable(candidates) ?? modelNotFound(call.model);
 }
 
 function notPriced({ model, kind }: EndpointCall, offer: Offer): GatewayError {
@@ -185,7 +185,7 @@ function whyNotPriced(kind: EndpointKind, { catalog, quotaType }: Offer): string
     );
   return (
     'has a price per token only, so it cannot be called here. Ask the platform team for a price per request ' +
-    '(quotaType Request).'
+    `(quotaType Request)${kind === 'Images' ? ", or, if it is Gemini's, for contextTokens and maxOutputTokens" : ''}.`
   );
 }
 

@@ -8,6 +8,8 @@
 export interface GenerationAttributes {
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
+  /** What the provider makes of the size, if it has another name for that: the dearer of both counts. Absent: the same. */
+  readonly convertedSize?: string | undefined;
   /** Of each video, or of the audio that is read. */
   readonly seconds?: number | undefined;
   /** That are spoken. */
@@ -30,10 +32,8 @@ export interface BilledGeneration extends Pick<GenerationAttributes, 'size' | 'q
  * The rate of an image or a second with these attributes; undefined: no entry matches. An entry counts if it can be the
  * one that applies: an entry for every other size is not for a size that has an entry of its own.
  */
-export function generationRate(
-  rates: readonly GenerationRate[],
-  { size, quality }: GenerationAttributes,
-): bigint | undefined {
+export function generationRate(rates: readonly GenerationRate[], asked: GenerationAttributes): bigint | undefined {
+  const { size, quality } = dearerOf(rates, asked);
   const possible = rates
     .filter((rate) => fits(rate, { size, quality }))
     .flatMap((rate) => {
@@ -44,14 +44,23 @@ export function generationRate(
   return highest(possible);
 }
 
+/** With the size, of the two that it may have, whose rate is higher. */
+function dearerOf(rates: readonly GenerationRate[], given: GenerationAttributes): Attributes {
+  const { size, quality, convertedSize } = given;
+  if (size === undefined || convertedSize === undefined) return { size, quality };
+  const converted = { size: convertedSize, quality };
+  const [rate = -1n, convertedRate = -1n] = [{ size, quality }, converted].map((each) => generationRate(rates, each));
+  return convertedRate > rate ? converted : { size, quality };
+}
+
 /** What was served, or, where no entry matches it, or it is more expensive, what was asked for. */
 export function billedGeneration(
   rates: readonly GenerationRate[],
   asked: GenerationAttributes,
   served: GenerationAttributes,
 ): BilledGeneration | undefined {
-  const wished = { size: asked.size, quality: asked.quality };
-  const made = { size: served.size ?? asked.size, quality: served.quality ?? asked.quality };
+  const wished = dearerOf(rates, asked);
+  const made = { size: served.size ?? wished.size, quality: served.quality ?? asked.quality };
   const wishedRate = generationRate(rates, wished);
   const madeRate = generationRate(rates, made);
   // the hold is for what was asked for

@@ -16,6 +16,8 @@ export interface UnboundedUse {
   readonly feature: UnboundedFeature;
   /** Path of the field that asks for it: `tools[1].type`. */
   readonly param: string;
+  /** What it asks for, where the feature's name does not say it. */
+  readonly what?: string;
   /** What bounds its price, where the model's price has it; absent: nothing does. */
   readonly needs?: PricedWay;
   /** The field that would bound a tool with a price per use, and is missing. */

@@ -25,6 +25,7 @@ import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import type { JsonRecord } from './fields.ts';
 import { reparseLosslessly, writeJson } from './json-value.ts';
+import { IMAGE_BYTES } from './output-tally.ts';
 import type { TokenCounter } from './provider.ts';
 import type { ChatProvider, EventReader } from './providers/chat-provider.ts';
 import { failStream } from './stream-errors.ts';
@@ -74,7 +75,7 @@ export function conversion(
     },
     response: (body, answer = UNKNOWN) => {
       const { id, createdSeconds, nowSeconds, notes, model = '', estimatedInputTokens, seal } = answer;
-      const { events, meter } = provider.read(body, { id, notes, seal });
+      const { events, meter } = provider.read(body, { id, notes, seal, asksForImages: client.countsImages });
       const response = fold(readerOf(notes)?.read(events) ?? events);
       if (response.error) throw new FailedResponse(response.error);
       const context = { id, createdSeconds, nowSeconds, model, notes, seal };
@@ -86,7 +87,8 @@ export function conversion(
     },
     stream: (request) => {
       const { id, notes, seal } = request;
-      return openEventStream(new ConvertedStream(client, provider.stream({ id, notes, seal }), request), {
+      const reader = provider.stream({ id, notes, seal, asksForImages: client.countsImages });
+      return openEventStream(new ConvertedStream(client, reader, request), {
         client: errorDialectOf(client.dialect),
         requestId: id,
         ...(provider.maxEventBytes !== undefined && { maxEventBytes: provider.maxEventBytes }),
@@ -124,9 +126,10 @@ function readerOf(notes: ConversionNotes | undefined): HeldValueReader | undefin
   return notes?.heldValue && new HeldValueReader(notes.heldValue);
 }
 
-/** Images are sent at the end of a stream. One that breaks off has none. */
-function withoutOutput(meter: Meter): Meter {
-  return { ...meter, reported: { ...meter.reported, output: undefined }, final: false, outputBytes: 0, images: 0 };
+/** An image may wait for the end of a stream, and has not come where the stream breaks off: those that were sent have. */
+function withImages(meter: Meter, images: number): Meter {
+  const reported = { ...meter.reported, output: undefined };
+  return { ...meter, reported, final: false, outputBytes: images * IMAGE_BYTES, images };
 }
 
 class ConvertedStream implements EventHandler {
@@ -169,7 +172,7 @@ class ConvertedStream implements EventHandler {
   get meter(): Meter {
     const { meter } = this.#reader;
     if (this.#images === undefined) return meter;
-    return this.#hasEnded ? { ...meter, images: this.#images } : withoutOutput(meter);
+    return this.#hasEnded ? { ...meter, images: this.#images } : withImages(meter, this.#writer.sentImages ?? 0);
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {

@@ -17,8 +17,8 @@ const HIDDEN = new RegExp(
   ].join('|')})`,
   'i',
 );
-/** Variants of those that do not reason. */
-const NEVER = /-chat(?:-|$)|non-reasoning/i;
+/** Variants of those that do not reason. Models of images reason from Gemini 3 on. */
+const NEVER = /-chat(?:-|$)|non-reasoning|gemini-2\.5-flash-image/i;
 /** Models that stream their whole reasoning. */
 const SHOWN = /deepseek|kimi|moonshot|qwen|qwq|glm-|magistral|minimax|gpt-oss/i;
 const OFF: ReadonlySet<unknown> = new Set([undefined, null, false, 'none', 'disabled', 'off']);

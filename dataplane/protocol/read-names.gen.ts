@@ -104,6 +104,7 @@ export const READ_NAMES: readonly string[] = [
   'context_length_exceeded',
   'context_management',
   'conversation',
+  'convertedSize',
   'converter',
   'costFields',
   'created',

@@ -156,7 +156,7 @@ function resolveRoute(
         spec.channels.filter(({ cost }) => cost && !catalogs.has(cost.catalogRef.name)),
       ),
       ...drainedOf(channels),
-      ...unpricedOf(spec.models, priced),
+      ...unpricedOf(spec, priced),
       ...(limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } }),
       ...(spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true }),
       usableChannels,
@@ -280,12 +280,14 @@ function drainedOf(channels: readonly Channel[]): Pick<Findings, 'allDrained'> {
 }
 
 function unpricedOf(
-  models: readonly ModelRouteModel[],
+  { models, channels }: ModelRoute['spec'],
   priced: ReadonlyMap<string, QuotaType>,
 ): { unpriced?: Finding<'PriceNotFound'> } {
   const missing = models.filter(({ name }) => !priced.has(name)).map(({ name }) => name);
   const ofTokens = models.filter(({ name }) => priced.get(name) === QuotaType.TOKEN);
-  const byToken = ofTokens.filter(makesPictures).map(({ name }) => name);
+  const ofGemini = channels.some(({ protocol }) => protocol === 'Gemini');
+  const byToken = ofTokens.filter((model) => makesPictures(model) && !(ofGemini && isLimited(model)));
+  const limitable = ofGemini && byToken.some(({ endpoints }) => endpoints.includes('Images'));
   const unlimited = ofTokens.filter(lacksLimits).map(({ name }) => name);
   const said = [
     ...(missing.length > 0
@@ -293,8 +295,8 @@ function unpricedOf(
       : []),
     ...(byToken.length > 0
       ? [
-          `Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
-            `Request instead of a price per token.`,
+          `Images and videos need a price per request: give ${quoteNames(byToken.map(({ name }) => name))} quotaType ` +
+            `Request instead of a price per token${limitable ? `, or, of images at Gemini's models, ${BOTH_LIMITS}` : ''}.`,
         ]
       : []),
     ...(unlimited.length > 0
@@ -305,6 +307,13 @@ function unpricedOf(
       : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
+}
+
+const BOTH_LIMITS = 'contextTokens and maxOutputTokens';
+
+/** Limits bound images of Gemini's models in tokens, and nothing does videos. */
+function isLimited({ endpoints, contextTokens, maxOutputTokens }: ModelRouteModel): boolean {
+  return !endpoints.includes('Videos') && contextTokens !== undefined && maxOutputTokens !== undefined;
 }
 
 /** No field of a request bounds its audio. */

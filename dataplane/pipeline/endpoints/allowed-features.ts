@@ -101,7 +101,7 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
 };
 
 function notAllowed(
-  { feature, param, droppable, needs, boundBy }: UnboundedUse,
+  { feature, param, droppable, needs, boundBy, what = FEATURE_NAMES[feature] }: UnboundedUse,
   { model: { name: model, providerTools }, price }: Pick<Candidate, 'model' | 'price'>,
 ): GatewayError {
   if (droppable && providerTools === 'Refuse') {
@@ -109,7 +109,7 @@ function notAllowed(
     return new GatewayError('not_allowed', message, { param });
   }
   if (needs) return notPriced({ param, feature }, needs, model);
-  const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
+  const asks = `The field "${param}" asks for ${what}, whose price has no bound for "${model}".`;
   if (boundBy && price?.perUse.has(boundBy.use)) {
     const message = `${asks} Say how often with "${boundBy.field}": ${USE_NAMES[boundBy.use]} have a price.`;
     return new GatewayError('not_allowed', message, { param });

@@ -28,8 +28,8 @@ export interface Endpoint<Facts> {
   uses?(facts: Facts, candidate: Candidate): Uses;
   /** Absent: the price of every request has a bound. */
   unbounded?(facts: Facts, candidate: Candidate, received: Received): boolean;
-  /** Absent: model_not_found. */
-  unservable?(facts: Facts): GatewayError;
+  /** `candidates`: those of the model, none of which can serve it. Absent or undefined: model_not_found. */
+  unservable?(facts: Facts, candidates: readonly Candidate[]): GatewayError | undefined;
 }
 
 const PLAIN = {
@@ -59,6 +59,6 @@ export function callOf<Facts>(endpoint: Endpoint<Facts>, facts: Facts, received:
     uses: (candidate) => endpoint.uses?.(facts, candidate) ?? NO_USES,
     unbounded: (candidate) => endpoint.unbounded?.(facts, candidate, received) ?? false,
     converter: (candidate) => endpoint.converter(facts, candidate),
-    unservable: () => endpoint.unservable?.(facts),
+    unservable: (candidates) => endpoint.unservable?.(facts, candidates),
   };
 }

@@ -3,8 +3,11 @@ import { GatewayError } from '../../errors.ts';
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import type { Converter } from '../../protocol/converter.ts';
 import { boundImagesInput, estimateImagesInput } from '../../protocol/openai/image-facts.ts';
+import { isImagen } from '../../protocol/gemini/imagen.ts';
+import type { Provider } from '../../protocol/provider.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
+import { madeAt } from '../made-at.ts';
 import { checkImagePrice } from './check-generation-price.ts';
 import type { Endpoint } from './endpoint.ts';
 import { jsonOrForm } from './json-or-form.ts';
@@ -13,12 +16,14 @@ import { asksForImage, checkPassthrough } from './passthrough.ts';
 
 export const IMAGES = images<BodyFacts['Images']>({
   read: ({ body }) => body.facts('Images'),
-  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.images,
+  converter: (_facts, candidate) => endpointsOf(candidate)?.images,
+  unservable: notImagen,
 });
 
 export const IMAGE_EDITS = images<FormFacts<'ImageEdits'>>({
   read: jsonOrForm('ImageEdits'),
-  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageEdits?.(form),
+  converter: ({ form }, candidate) => endpointsOf(candidate)?.imageEdits?.(form),
+  unservable: notImagen,
 });
 
 export const IMAGE_VARIATIONS = images<FormFacts<'ImageVariations'>>({
@@ -31,6 +36,27 @@ export const IMAGE_VARIATIONS = images<FormFacts<'ImageVariations'>>({
     ),
   converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageVariations?.(form),
 });
+
+/** Imagen's has none, because `generateContent` does not know it. */
+function endpointsOf(candidate: Candidate): Provider['endpoints'] {
+  return isImagenOfGoogle(candidate) ? undefined : providerOf(candidate.target.protocol).endpoints;
+}
+
+function isImagenOfGoogle({ target, upstreamModel }: Candidate): boolean {
+  return target.protocol === 'Gemini' && isImagen(upstreamModel);
+}
+
+function notImagen(
+  { model }: Pick<BodyFacts['Images'], 'model'>,
+  candidates: readonly Candidate[],
+): GatewayError | undefined {
+  if (!candidates.some(isImagenOfGoogle)) return undefined;
+  return new GatewayError(
+    'not_found',
+    `The provider of ${model} has no such endpoint. Imagen makes images by POST /v1beta/models/${model}:predict.`,
+    { param: 'model' },
+  );
+}
 
 /** The output of a model that has an output limit; no other model of images has tokens. */
 const OUTPUT = {
@@ -58,7 +84,7 @@ function images<Facts extends BodyFacts['Images']>(
     }),
     check: (facts, candidate) => {
       checkPassthrough(facts, candidate);
-      checkImagePrice(facts.made, candidate);
+      checkImagePrice(madeAt(facts.made, candidate), candidate);
     },
     boundInput: (facts, candidate) => (isOfTokens(facts, candidate) ? boundImagesInput(facts, candidate.model) : 0),
     estimateInput: (facts, candidate) =>

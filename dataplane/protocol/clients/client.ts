@@ -56,6 +56,8 @@ export interface StreamWriteContext extends ResponseWriteContext {
 export interface StreamWriter {
   /** The text to send for an event; empty: nothing. */
   write(event: ConversationEvent): string;
+  /** The images that `write` has returned, where one may wait for the end. */
+  readonly sentImages?: number;
   /** What ends a stream that is complete: it is sent once the call is settled. */
   end(): string;
   /** What ends it with the provider's error. Absent: the dialect's error event. */

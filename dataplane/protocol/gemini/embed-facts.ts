@@ -1,11 +1,11 @@
 /** Reads the facts about a request for embeddings in Google's protocol: each content gets an embedding of its own. */
 import { Buffer } from 'node:buffer';
 import type { ChatFacts } from '../call-facts.ts';
-import { countedFacts, startCounts } from '../content-counts.ts';
+import { addImage, countedFacts, startCounts } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
-import { isRecord, readRecords, utf8Bytes } from '../fields.ts';
+import { isRecord, readRecords, stringOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { otherBytes } from '../other-members.ts';
 import { malformed } from '../unsupported.ts';
@@ -59,7 +59,7 @@ export function boundEmbedInput(facts: EmbedFacts, { contextTokens, imageTokens 
   return bounds.reduce((sum, tokens) => sum + tokens, 0);
 }
 
-/** Likely input tokens, at most the bound. A file counts as one page. */
+/** Likely input tokens, at most the bound. A file counts as one page, and a PDF as two. */
 export function estimateEmbedInput(facts: EmbedFacts, model: ModelTokens): number {
   const likely = facts.contents.map(
     ({ textBytes, images, files }) => estimateTokens(textBytes) + (images + files) * model.imageTokens,
@@ -84,7 +84,9 @@ function readEmbedded(counts: ContentCounts, request: JsonRecord, place: Place):
   const { images, files } = counts;
   counts.textBytes = place.bytes;
   readContent(counts, content, place.param);
-  const texts = readRecords(content['parts'], `${place.param}.parts`).map(({ text }) => utf8Bytes(text));
+  const parts = readRecords(content['parts'], `${place.param}.parts`);
+  for (const [index, part] of parts.entries()) readFiles(counts, part, `${place.param}.parts[${index}]`);
+  const texts = parts.map(({ text }) => utf8Bytes(text));
   return {
     bytes: Math.max(0, counts.textBytes),
     textBytes: texts.reduce((sum, each) => sum + each, utf8Bytes(title)),
@@ -92,3 +94,28 @@ function readEmbedded(counts: ContentCounts, request: JsonRecord, place: Place):
     files: counts.files - files,
   };
 }
+
+/** Types that have a price: of text, of images or of sound. */
+const PRICED_FILE = /^(?:text\/|application\/json\b|image\/|audio\/)/i;
+const PDF = /^application\/pdf\b/i;
+
+/**
+ * Pages of a PDF are read as images. Any other file, such as a video, has a price of its own at Google and none here;
+ * one by its URI is refused as such (facts.ts).
+ */
+function readFiles(counts: ContentCounts, part: JsonRecord, param: string): void {
+  const { inlineData: inline, fileData: file, functionResponse: response } = part;
+  if (isRecord(file) && PDF.test(stringOf(file['mimeType']))) addImage(counts, `${param}.fileData`, 0);
+  if (isRecord(inline)) readInline(counts, stringOf(inline['mimeType']), `${param}.inlineData`);
+  if (!isRecord(response)) return;
+  const path = `${param}.functionResponse.parts`;
+  for (const [index, inner] of readRecords(response['parts'], path).entries())
+    readFiles(counts, inner, `${path}[${index}]`);
+}
+
+function readInline(counts: ContentCounts, mimeType: string, param: string): void {
+  if (PDF.test(mimeType)) addImage(counts, param, 0);
+  else if (!PRICED_FILE.test(mimeType)) counts.unbounded.push({ feature: 'FileReferences', param, what: OTHER_FILE });
+}
+
+const OTHER_FILE = 'a file that is neither text, an image nor audio';

@@ -17,6 +17,7 @@ import { isGiven, isRecord, itemsOf, readCount, readRecords, stringOf } from '..
 import type { JsonRecord } from '../fields.ts';
 import { isImageData } from '../image-inputs.ts';
 import { malformed } from '../unsupported.ts';
+import { isStoredFile } from './stored-file.ts';
 
 export type GenerateFacts = Omit<ChatFacts, 'model' | 'stream'>;
 
@@ -139,7 +140,8 @@ function readFile(counts: ContentCounts, { mimeType: type, fileUri: uri }: JsonR
   const mimeType = stringOf(type);
   if (mimeType === '' || /^image\//i.test(mimeType)) addImage(counts, param, 0);
   // an image by URL is bounded like any other
-  if (!/^image\//i.test(mimeType) || !/^https?:\/\//i.test(stringOf(uri))) addReference(counts, param);
+  const isPublic = /^https?:\/\//i.test(stringOf(uri)) && !isStoredFile(stringOf(uri));
+  if (!/^image\//i.test(mimeType) || !isPublic) addReference(counts, param);
 }
 
 function addReference(counts: ContentCounts, param: string): void {

@@ -1,9 +1,10 @@
 /**
  * Names of fields in Google's protocol. Its JSON has two spellings of each, `maxOutputTokens` and `max_output_tokens`;
  * the SDKs write the first and many examples the second. Only names of the protocol change, never those in a client's
- * own data: arguments of functions, their results and schemas.
+ * own data: arguments of functions, their results and schemas, and those of Imagen's instances and parameters.
  */
 import { RequestFault } from '../call-facts.ts';
+import { foldSpelling } from '../cost-fields.ts';
 import { isRecord } from '../fields.ts';
 import { foldName, isReadName, readNameLike } from '../folded-names.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -26,8 +27,7 @@ const GENERATE: Shape = {
   generationConfig: { thinkingConfig: PLAIN, imageConfig: PLAIN },
 };
 const EMBED: Shape = { content: CONTENT, embedContentConfig: PLAIN };
-const PREDICT: Shape = { instances: PLAIN, parameters: PLAIN };
-const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE, ...EMBED, requests: EMBED, ...PREDICT };
+const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE, ...EMBED, requests: EMBED };
 
 /**
  * A request with its fields in camel case. Throws RequestFault for a field that is given in both spellings, or in one
@@ -65,6 +65,21 @@ function refuseFolded(given: string, param: string): void {
   if (known === undefined) return;
   const path = param === '' ? given : `${param}.${given}`;
   throw new RequestFault('invalid_request', `The field is called "${known}"; names are case-sensitive.`, path);
+}
+
+/**
+ * Checks an object whose names Google renames nowhere, because it may have any members. Throws RequestFault for one of
+ * `names` in another spelling, which a reader might take for it.
+ */
+export function refuseOtherSpellings(object: JsonRecord, names: readonly string[], param: string): void {
+  const bySpelling = new Map(names.map((name) => [foldSpelling(name), name]));
+  for (const given of Object.keys(object)) {
+    refuseFolded(given, param);
+    const known = given.length > MAX_LENGTH ? undefined : bySpelling.get(foldSpelling(given));
+    if (known === undefined || known === given) continue;
+    const message = `The field is called "${known}" here, and has no other spelling.`;
+    throw new RequestFault('invalid_request', message, `${param}.${given}`);
+  }
 }
 
 /** No name of the protocol is longer. */

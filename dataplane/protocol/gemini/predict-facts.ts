@@ -5,6 +5,7 @@ import { isGiven, isRecord, readCount, readRecords, textOf } from '../fields.ts'
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { malformed } from '../unsupported.ts';
+import { refuseOtherSpellings } from './names.ts';
 
 export interface PredictFacts {
   /** Number of images, by which the price is multiplied. */
@@ -25,6 +26,9 @@ interface ImageSize {
 const DEFAULT_IMAGES = 4;
 const IMAGES_RANGE = [1, 8] as const;
 const COUNTED: ReadonlySet<string> = new Set(['parameters.sampleCount']);
+/** The names that are read here. The body goes on as it came. */
+const PARAMETERS = ['sampleCount', 'sampleImageSize', 'aspectRatio', 'storageUri', 'mode'] as const;
+const INSTANCE = ['prompt'] as const;
 const SIZE = /^[\x21-\x7e]{1,32}$/;
 
 /** Expects a request in camel case (names.ts). Throws RequestFault where a field that the gateway needs is wrong. */
@@ -32,9 +36,11 @@ export function readPredictFacts(request: JsonRecord): PredictFacts {
   const instances = readRecords(request['instances'], 'instances');
   const [instance] = instances;
   if (!instance || instances.length > 1) throw malformed('instances', 'a list of one instance');
+  refuseOtherSpellings(instance, INSTANCE, 'instances[0]');
   if (textOf(instance['prompt']) === undefined) throw malformed('instances[0].prompt', 'a text');
   const { parameters: given = {} } = request;
   if (!isRecord(given)) throw malformed('parameters', 'an object');
+  refuseOtherSpellings(given, PARAMETERS, 'parameters');
   const { aspectRatio: ratio } = given;
   if (isGiven(ratio) && typeof ratio !== 'string') throw malformed('parameters.aspectRatio', 'a text');
   return {

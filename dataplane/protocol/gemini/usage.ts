@@ -51,8 +51,10 @@ function readTier({ trafficType, serviceTier }: JsonRecord): string | undefined 
 
 /** Tokens that were read from the cache are not part of the input. */
 function detailsOf(usage: JsonRecord): ReportedDetails | undefined {
+  // embeddings have the other name
+  const prompt = usage['promptTokensDetails'] ?? usage['promptTokenDetails'];
   const inputOf = (modality: string): number =>
-    Math.max(0, tokensOf(usage['promptTokensDetails'], modality) - tokensOf(usage['cacheTokensDetails'], modality)) +
+    Math.max(0, tokensOf(prompt, modality) - tokensOf(usage['cacheTokensDetails'], modality)) +
     tokensOf(usage['toolUsePromptTokensDetails'], modality);
   const details = {
     audioInput: inputOf('AUDIO'),

@@ -6,6 +6,7 @@ import type { ModelTokens } from '../estimate.ts';
 import { readCount, readFlag, readModel, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
+import { imageConfigOf } from '../image-size.ts';
 import {
   findField,
   FORMAT_FIELDS,
@@ -34,6 +35,8 @@ export interface ImagesFacts {
 export interface ImageAttributes {
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
+  /** The resolution that a conversion to Google's protocol makes of the size; absent: none. */
+  readonly convertedSize?: string | undefined;
 }
 
 /** The API's limit of `n`. */
@@ -93,9 +96,14 @@ function withPicture(facts: ImagesFacts): ImagesFacts {
 function readMade(fields: JsonRecord): ImageAttributes {
   const { size, quality } = imageAttributes(fields);
   return {
-    ...(findField(fields, SIZE_FIELDS, 'size') === undefined && { size }),
+    ...(findField(fields, SIZE_FIELDS, 'size') === undefined && { size, ...convertedSize(size) }),
     ...(findField(fields, QUALITY_FIELDS, 'quality') === undefined && { quality }),
   };
+}
+
+function convertedSize(size: string | undefined): { readonly convertedSize?: string } {
+  const resolution = size === undefined ? undefined : imageConfigOf(size)?.resolution;
+  return resolution === undefined ? {} : { convertedSize: resolution };
 }
 
 /** Of one picture. Others cost more: an SVG is written by a second model, and a GIF has several pictures. */

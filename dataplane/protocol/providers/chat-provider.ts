@@ -44,6 +44,8 @@ export interface ResponseReadContext {
   readonly notes: ConversionNotes | undefined;
   /** Absent: the gateway was given no sealing key. */
   readonly seal?: ChannelSeal | undefined;
+  /** The call is for images alone, so that a response without any is a refusal. */
+  readonly asksForImages?: boolean | undefined;
 }
 
 /** Reads one stream. */

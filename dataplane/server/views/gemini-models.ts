@@ -3,6 +3,7 @@
  * the models that a key can call now.
  */
 import { GatewayError } from '../../errors.ts';
+import { isImagen } from '../../protocol/gemini/imagen.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import { offeredChannels } from '../../state/offered-channels.ts';
 import type { Offer } from '../../state/state.ts';
@@ -67,7 +68,10 @@ function methodsOf(offer: Offer): readonly string[] {
   const chats = offer.endpoints.has('Chat') ? METHODS.Chat : [];
   const others = (['Embeddings', 'Images'] as const).filter((kind) =>
     offeredChannels(offer).some(
-      ({ model, target }) => model.endpoints.has(kind) && providerOf(target.protocol).geminiEndpoints?.[FIRST[kind]],
+      ({ model, target, upstreamModel }) =>
+        model.endpoints.has(kind) &&
+        providerOf(target.protocol).geminiEndpoints?.[FIRST[kind]] &&
+        (kind !== 'Images' || isImagen(upstreamModel)),
     ),
   );
   return [...chats, ...others.flatMap((kind) => METHODS[kind])];

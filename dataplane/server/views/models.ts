@@ -154,6 +154,7 @@ function isPriced(offer: Offer): boolean {
     ({ target, model }) =>
       model.endpoints.has('Images') &&
       model.maxOutputTokens > 0 &&
+      model.contextTokens > 0 &&
       providerOf(target.protocol).endpoints?.images?.limitsOutput === true,
   );
 }

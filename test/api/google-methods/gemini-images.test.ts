@@ -188,6 +188,7 @@ describe('images of Gemini', () => {
   it('cost what came: nothing where there is none, and one where one was asked for', async () => {
     for (const [parts, reason, count, cost, source] of [
       [[], 'IMAGE_SAFETY', 0, '0.00', 'Provider'],
+      [[], 'NO_IMAGE', 0, '0.00', 'Provider'],
       [[{ text: 'I would rather not.' }], 'STOP', 0, '0.00', 'Provider'],
       [[picture, picture], 'STOP', 2, '0.134', 'Implausible'],
       [[{ ...picture, thought: true }, picture], 'STOP', 1, '0.134', 'Provider'],
@@ -226,6 +227,7 @@ describe('images of Gemini', () => {
       ['generations', { model: 'counted' }, 149n * 2500n + 3000n * 120_000n],
       ['edits', { model: 'counted', image: url }, 5000n * 2500n + 3000n * 120_000n],
       ['generations', { model: 'drawn', size: '1024x1024' }, 134_000_000n],
+      ['generations', { model: 'drawn', size: '4096x4096' }, 240_000_000n],
       // of a size that nobody names, the most expensive
       ['generations', { model: 'drawn' }, 240_000_000n],
     ] as const) {
@@ -261,6 +263,22 @@ describe('images of Gemini', () => {
       }
   });
 
+  it('cost no picture if a whole response breaks off, at a price of tokens too', async () => {
+    for (const [model, cost] of [
+      ['drawn', '0.00'],
+      // a token of input
+      ['counted', '0.000002'],
+    ] as const) {
+      const body = JSON.stringify(chunk([picture, { text: 'x'.repeat(5000) }]));
+      stack.openai.clear();
+      stack.openai.script({ steps: [body.slice(0, 3000), CUT] });
+      const response = await post(stack, '/v1/images/generations', { model, prompt: 'x', size: '1024x1024' });
+      assert.equal(response.status, 502);
+      const record = await usageOf(response.headers.get('x-request-id'));
+      assert.deepEqual([record.cost_usd, record.output_tokens], [cost, 0], model);
+    }
+  });
+
   it('are refused by name where Gemini has no such thing, before anything is sent', async () => {
     const url = `data:image/png;base64,${PNG}`;
     for (const [path, body, code, param] of [
@@ -273,6 +291,12 @@ describe('images of Gemini', () => {
       ['generations', { model: 'blind', image: url }, 'unsupported_image', 'image'],
       ['edits', { model: 'counted', image: url, mask: url }, 'unsupported_parameter', 'mask'],
       ['edits', { model: 'counted', images: [{ file_id: 'file-1' }] }, 'not_allowed', 'images.0.file_id'],
+      [
+        'edits',
+        { model: 'counted', image: 'https://generativelanguage.googleapis.com/v1beta/files/abc' },
+        'unsupported_parameter',
+        'image',
+      ],
       ['edits', { model: 'blind', image: url }, 'unsupported_image', 'image'],
       ['variations', { model: 'counted', image: url }, 'not_found', 'model'],
       ['generations', { model: 'boundless' }, 'model_not_priced', 'model'],
@@ -323,5 +347,10 @@ describe('images of Gemini', () => {
     const names = data.map(({ id }: Json) => id);
     for (const name of ['drawn', 'counted', 'blind', 'both']) assert.ok(names.includes(name), name);
     assert.ok(!names.includes('boundless'));
+    const google: Json[] = (await get(stack, '/v1beta/models')).json().models;
+    const methods = new Map(google.map((each) => [each['name'], each['supportedGenerationMethods']]));
+    // predict is Imagen's alone
+    assert.equal(methods.get('models/drawn'), undefined);
+    assert.deepEqual(methods.get('models/counted'), ['generateContent', 'countTokens']);
   });
 });

@@ -21,6 +21,7 @@ spec:
   models:
   - {name: embedder, endpoints: [Embeddings], contextTokens: 2000, inputs: [Text, Image], imageTokens: 300}
   - {name: blind-embedder, endpoints: [Embeddings], contextTokens: 2000}
+  - {name: hearing, endpoints: [Embeddings], contextTokens: 8000, inputs: [Text, Image]}
   - {name: imagen, endpoints: [Images]}
   channels:
   - {name: only, protocol: Gemini, baseUrl: "${url}", models: [{name: embedder, upstreamName: gemini-embedding-2}]}
@@ -32,6 +33,7 @@ spec:
   models:
   - {name: embedder, vendor: Google, quotaType: Token, usdPerMillion: {input: "0.2", imageInput: "0.45"}}
   - {name: blind-embedder, vendor: Google, quotaType: Token, usdPerMillion: {input: "0.2"}}
+  - {name: hearing, vendor: Google, quotaType: Token, usdPerMillion: {input: "0.2", audioInput: "6.5"}}
   - name: imagen
     vendor: Google
     quotaType: Request
@@ -59,7 +61,7 @@ describe("embeddings in Google's protocol", () => {
     stack.openai.script(
       json({
         embeddings: [{ values: [0.1, 0.2] }, { values: [0.3, 0.4] }],
-        usageMetadata: { promptTokenCount: 9, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 9 }] },
+        usageMetadata: { promptTokenCount: 9, promptTokenDetails: [{ modality: 'TEXT', tokenCount: 9 }] },
       }),
     );
     const { embeddings } = await client.models.embedContent({
@@ -92,6 +94,13 @@ describe("embeddings in Google's protocol", () => {
       [[{ text: 'x'.repeat(400) }], undefined, 100, 100 * 200],
       [
         [{ text: 'x'.repeat(40) }, picture],
+        { promptTokenCount: 268, promptTokenDetails: [{ modality: 'IMAGE', tokenCount: 258 }] },
+        268,
+        10 * 200 + 258 * 450,
+      ],
+      // the name of other methods
+      [
+        [{ text: 'x'.repeat(40) }, picture],
         { promptTokenCount: 268, promptTokensDetails: [{ modality: 'IMAGE', tokenCount: 258 }] },
         268,
         10 * 200 + 258 * 450,
@@ -111,6 +120,18 @@ describe("embeddings in Google's protocol", () => {
       assert.equal(record.cost_usd, formatDecimal(BigInt(nanoUsd), 2));
       assert.equal(response.headers.get('x-modelgateway-usage'), usage ? null : 'estimated');
     }
+  });
+
+  it('of sound are billed at the price of sound', async () => {
+    stack.openai.script(
+      json({
+        embedding: { values: [0.5] },
+        usageMetadata: { promptTokenCount: 2500, promptTokenDetails: [{ modality: 'AUDIO', tokenCount: 2400 }] },
+      }),
+    );
+    const content = { parts: [{ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }] };
+    const response = await post(stack, '/v1beta/models/hearing:embedContent', { content });
+    assert.equal((await usageOf(response.headers.get('x-request-id'))).cost_usd, '0.01562');
   });
 
   it('name the model within the body as the channel does, also below /v1', async () => {
@@ -252,6 +273,35 @@ describe("embeddings in Google's protocol", () => {
         'NOT_ALLOWED',
         'content.parts[0].inlineData',
       ],
+      [
+        'embedder:embedContent',
+        { content: { parts: [{ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }] } },
+        'NOT_ALLOWED',
+        'content.parts[0].inlineData',
+      ],
+      [
+        'blind-embedder:embedContent',
+        { content: { parts: [{ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }] } },
+        'UNSUPPORTED_IMAGE',
+        'content.parts[0].inlineData',
+      ],
+      [
+        'embedder:embedContent',
+        {
+          content: {
+            parts: [
+              {
+                fileData: {
+                  fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/abc',
+                  mimeType: 'image/png',
+                },
+              },
+            ],
+          },
+        },
+        'NOT_ALLOWED',
+        'content.parts[0].fileData',
+      ],
       ['gpt-model:embedContent', { content: text('x') }, 'WRONG_ENDPOINT', 'model'],
       ['embed-model:embedContent', { content: text('x'), title: 'y' }, 'UNSUPPORTED_PARAMETER', 'title'],
       ['nobody:embedContent', { content: text('x') }, 'MODEL_NOT_FOUND', 'model'],
@@ -304,7 +354,7 @@ describe("images in Google's protocol", () => {
       [{ sampleCount: 2, sampleImageSize: '1K', aspectRatio: '1:1' }, images(2), '0.08'],
       [{ sampleCount: 2, sampleImageSize: '2K' }, images(1), '0.06'],
       // of what nobody names the highest price counts, and four images are made where no number is said
-      [{ sample_count: 3 }, images(3), '0.18'],
+      [{ sampleCount: 3 }, images(3), '0.18'],
       [{}, images(4), '0.24'],
       [{ sampleCount: 2, sampleImageSize: '1K' }, { predictions: [{ raiFilteredReason: 'no' }] }, '0.00'],
       [{ sampleCount: 2, sampleImageSize: '1K' }, {}, '0.00'],
@@ -337,6 +387,8 @@ describe("images in Google's protocol", () => {
       [{ instances: [instance, instance] }, 'INVALID_VALUE', 'instances'],
       [{ instances: [{}] }, 'INVALID_VALUE', 'instances[0].prompt'],
       [{ instances: [instance], parameters: { sampleCount: 9 } }, 'INVALID_VALUE', 'parameters.sampleCount'],
+      // Imagen would make four
+      [{ instances: [instance], parameters: { sample_count: 1 } }, 'INVALID_VALUE', 'parameters.sample_count'],
       [{ instances: [instance], parameters: { sampleCount: '4' } }, 'INVALID_VALUE', 'parameters.sampleCount'],
       [{ instances: [instance], parameters: { candidateCount: 4 } }, 'NOT_ALLOWED', 'parameters.candidateCount'],
       [{ instances: [instance], parameters: { sampleImageSize: '4K' } }, 'NOT_ALLOWED', 'size'],
@@ -347,6 +399,15 @@ describe("images in Google's protocol", () => {
       const { error } = (await post(stack, IMAGES, body)).json();
       const [info, violation] = error.details;
       assert.deepEqual([info.reason, violation.fieldViolations[0].field], [reason, field], JSON.stringify(body));
+    }
+    assert.equal(stack.openai.requests.length, 0);
+    for (const [path, more] of [
+      ['generations', {}],
+      ['edits', { image: `data:image/png;base64,${PNG}` }],
+    ] as const) {
+      const imagen = await post(stack, `/v1/images/${path}`, { model: 'imagen', prompt: 'a cat', size: '1K', ...more });
+      assert.equal(imagen.status, 404);
+      assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
     }
     assert.equal(stack.openai.requests.length, 0);
     const other = await post(stack, '/v1beta/models/image-model:predict', { instances: [instance] });

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
+import { CUT } from '../../support/mock-provider.ts';
 import { json, openaiChat, sseReply } from '../../support/provider-answers.ts';
 
 const MODEL = 'gemini-3-pro-image-preview';
@@ -144,6 +145,34 @@ describe("a request in Google's protocol for a picture", () => {
       imageConfig: { aspectRatio: '1:1', imageSize: '1K' },
       maxOutputTokens: 3000,
     });
+  });
+  it('is billed by its tokens also if it is too large to hold', async () => {
+    const data = `${PNG}${'A'.repeat(9 * 1024 * 1024)}`;
+    const parts = [{ inlineData: { mimeType: 'image/png', data } }];
+    for (const [usage, output, source] of [
+      [USAGE, 1200, 'Provider'],
+      // about a picture, however large it is
+      [{ promptTokenCount: 400 }, 1332, 'Estimated'],
+    ] as const) {
+      stack.openai.clear();
+      stack.openai.script(json(chunk(parts, 'STOP', usage)));
+      const response = await post(stack, `/v1beta/models/${MODEL}:generateContent`, {
+        contents: [{ parts: [{ text: 'x'.repeat(400) }] }],
+      });
+      assert.equal(response.json().candidates[0].content.parts[0].inlineData.data, data);
+      const record = (await get(stack, `/v1/usage/${response.headers.get('x-request-id')}`)).json();
+      assert.deepEqual([record.input_tokens, record.output_tokens, record.usage_source], [400, output, source]);
+    }
+  });
+  it('is billed for the size of about a picture if it breaks off within one', async () => {
+    const body = JSON.stringify(chunk([{ inlineData: { mimeType: 'image/png', data: 'A'.repeat(4e5) } }]));
+    stack.openai.script({ steps: [body.slice(0, 3e5), CUT] });
+    const response = await post(stack, `/v1beta/models/${MODEL}:generateContent`, {
+      contents: [{ parts: [{ text: 'x' }] }],
+    });
+    assert.equal(response.status, 502);
+    const record = (await get(stack, `/v1/usage/${response.headers.get('x-request-id')}`)).json();
+    assert.ok(record.output_tokens > 1290 && record.output_tokens < 1340, record.output_tokens);
   });
   it("is converted to OpenRouter's fields for providers of chat completions", async () => {
     stack.openai.script(openaiChat());

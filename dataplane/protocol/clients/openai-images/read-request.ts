@@ -2,8 +2,9 @@
 import type { ImageConfig, ImagePart, Settings } from '../../conversation/request.ts';
 import { readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
-import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
+import { isGiven, isRecord, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { imageConfigOf } from '../../image-size.ts';
 import { malformed } from '../../unsupported.ts';
 import type { ReadRequest } from '../client.ts';
 import { urlSource } from '../media-source.ts';
@@ -47,33 +48,11 @@ function readPicture(given: unknown, path: string, unread: UnreadField[]): reado
   return isGiven(url) ? [{ type: 'Image', source: urlSource(url, `${path}.image_url`), path }] : [];
 }
 
-/** The shapes that models make, by their ratio of width to height. */
-const SHAPES = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const;
-/** The resolutions, by the longer side from which on a size is meant to be one. */
-const RESOLUTIONS = [
-  ['4K', 3840],
-  ['2K', 2048],
-  ['1K', 0],
-] as const;
-
 /** `1536x1024`, or a resolution. Undefined: the model chooses. */
 function readSize(given: unknown): ImageConfig | undefined {
   const size = textOf(given);
   if (size === undefined || size.toLowerCase() === 'auto') return undefined;
-  if (/^(?:512|[124]K)$/i.test(size)) return { resolution: size.toUpperCase() };
-  const [width = 0, height = 0] = (/^(\d{2,5})x(\d{2,5})$/.exec(size) ?? []).slice(1).map(Number);
-  if (width === 0 || height === 0) throw malformed('size', 'a width and a height (1024x1024), 1K, 2K, 4K or auto');
-  const longer = Math.max(width, height);
-  return {
-    shape: nearestShape(width / height),
-    resolution: RESOLUTIONS.find(([, from]) => longer >= from)?.[0],
-  };
-}
-
-function nearestShape(ratio: number): string {
-  const distance = (shape: string): number => {
-    const [width = 1, height = 1] = itemsOf(shape.split(':')).map(Number);
-    return Math.abs(Math.log(ratio / (width / height)));
-  };
-  return SHAPES.reduce((nearest, shape) => (distance(shape) < distance(nearest) ? shape : nearest));
+  const config = imageConfigOf(size);
+  if (!config) throw malformed('size', 'a width and a height (1024x1024), 1K, 2K, 4K or auto');
+  return config;
 }

@@ -55,6 +55,7 @@ export class ImageStreamWriter implements StreamWriter {
   readonly #events: ImageEvents;
   readonly #context: StreamWriteContext;
   readonly #pictures: ImageEvent[] = [];
+  sentImages = 0;
   #finish: FinishEvent | undefined;
 
   constructor(events: ImageEvents, context: StreamWriteContext) {
@@ -67,7 +68,9 @@ export class ImageStreamWriter implements StreamWriter {
     if (event.type !== 'image') return '';
     this.#pictures.push(event);
     // only the last one waits
-    return this.#pictures.length > 1 ? this.#complete(this.#pictures.shift(), {}) : '';
+    if (this.#pictures.length < 2) return '';
+    this.sentImages++;
+    return this.#complete(this.#pictures.shift(), {});
   }
 
   /** A stream without a picture ends with the reason. */

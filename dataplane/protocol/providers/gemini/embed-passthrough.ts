@@ -2,7 +2,7 @@
  * Embeddings in Google's protocol on both sides: bytes pass through. Requests name the model within the body too, where
  * the channel's name of it takes the place of the client's.
  */
-import type { Converter, LargeMeter, Meter, RequestPlan, UpstreamBody } from '../../converter.ts';
+import type { Converter, Meter, RequestPlan, UpstreamBody } from '../../converter.ts';
 import { FailedResponse } from '../../failed-response.ts';
 import { isRecord, itemsOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -11,8 +11,8 @@ import { readUsage } from '../../gemini/usage.ts';
 import { editObject } from '../../json-edit.ts';
 import { parseObject, reparseLosslessly, writeJson } from '../../json-value.ts';
 import { isErrorObject } from '../../provider-errors.ts';
-import { TopMembers } from '../../top-members.ts';
 import { UNREPORTED_USAGE } from '../../usage.ts';
+import { meterLarge } from './large-usage.ts';
 import { modelPath } from './model-path.ts';
 
 interface EmbedMethod {
@@ -59,7 +59,7 @@ function embedding({ method, writeBody, isResponse }: EmbedMethod): Converter {
       if (!isResponse(response)) throw new SyntaxError('the response holds no embeddings');
       return { body, meter: meterInput(response) };
     },
-    large: meterLarge,
+    large: () => meterLarge(meterInput),
     stream: () => {
       throw new Error(`responses of ${method} are not streamed`);
     },
@@ -69,18 +69,6 @@ function embedding({ method, writeBody, isResponse }: EmbedMethod): Converter {
 /** The form in which requests name a model. */
 function modelName(model: string): string {
   return `models/${model}`;
-}
-
-const USAGE_MEMBERS: ReadonlySet<string> = new Set(['usageMetadata']);
-
-function meterLarge(): LargeMeter {
-  const members = new TopMembers(USAGE_MEMBERS);
-  return {
-    add: (piece) => members.add(piece),
-    get meter() {
-      return meterInput(members.found);
-    },
-  };
 }
 
 /** Models that embed have no output. Some report no usage, and no input has none. */

@@ -26,6 +26,7 @@ import { CandidateReader } from './read-response.ts';
 import { unlisted } from './read-stream.ts';
 import { countBody } from './count-body.ts';
 import { needsRepair, ownContents } from './own-contents.ts';
+import { meterLarge } from './large-usage.ts';
 import { modelPath } from './model-path.ts';
 
 export const geminiPassthrough: Converter = {
@@ -41,6 +42,7 @@ export const geminiPassthrough: Converter = {
     if (!candidates.ended) throw new SyntaxError('the response has no end');
     return { body, meter: meterOf(readUsage(response['usageMetadata']), tally.bytes) };
   },
+  large: () => meterLarge(({ usageMetadata }, outputBytes) => meterOf(readUsage(usageMetadata), outputBytes)),
   stream: (request) =>
     openEventStream(new ChunkPassthrough(request), {
       client: 'Gemini',

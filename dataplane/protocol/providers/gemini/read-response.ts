@@ -25,6 +25,9 @@ interface OpenCandidate {
   end: ResponseEnd | undefined;
 }
 
+/** Reasons of which a call for images has no other end at another channel either. */
+const NO_IMAGE = /^(?:NO_IMAGE|IMAGE_[A-Z_]+)$/;
+
 /** Reads the candidates of one response. Gemini sends parts without any beginning or end, and calls whole. */
 export class CandidateReader {
   readonly #context: ResponseReadContext;
@@ -56,7 +59,15 @@ export class CandidateReader {
     return [...this.#candidates].map(([candidate, { end, calls }]): ConversationEvent => {
       const { reason, message } = end ?? { reason: 'STOP', message: undefined };
       const known = FINISH_REASONS.values.get(reason);
-      if (known === undefined) return failure(reason, message);
+      if (known === undefined)
+        return this.#context.asksForImages === true && NO_IMAGE.test(reason)
+          ? {
+              type: 'finish',
+              candidate,
+              reason: 'Refusal',
+              detail: message ?? `The model has made no image (${reason}).`,
+            }
+          : failure(reason, message);
       // Gemini stops with STOP for a tool's call, too
       const finish = finishWithCalls(known, calls > 0);
       const detail =

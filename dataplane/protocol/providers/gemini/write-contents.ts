@@ -15,6 +15,8 @@ import type {
   Turn,
   UserPart,
 } from '../../conversation/request.ts';
+import type { RequestFault } from '../../call-facts.ts';
+import { isStoredFile } from '../../gemini/stored-file.ts';
 import { NO_SIGNATURE } from '../../gemini/thought-signature.ts';
 import { searchResultText } from '../../conversation/texts.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -167,10 +169,20 @@ function writeMedia(source: MediaSource, path: string): JsonRecord {
     case 'Data':
       return { inlineData: { mimeType: source.mediaType, data: source.data } };
     case 'Url':
-      return { fileData: { fileUri: source.url, mimeType: source.mediaType ?? typeOfUrl(source.url) } };
+      return writeUrl(source.url, source.mediaType ?? typeOfUrl(source.url), path);
     case 'File':
-      throw unsupported(path, NAME, 'the file is kept at another provider');
+      throw storedFile(path);
   }
+}
+
+/** A file of the Gemini API would be read with the gateway's own account, whoever has stored it. */
+function writeUrl(fileUri: string, mimeType: string | undefined, path: string): JsonRecord {
+  if (isStoredFile(fileUri)) throw storedFile(path);
+  return { fileData: { fileUri, mimeType } };
+}
+
+function storedFile(path: string): RequestFault {
+  return unsupported(path, NAME, 'the file is kept at another provider');
 }
 
 /** Undefined: the name does not show what is there. */
@@ -187,7 +199,7 @@ function writeDocument({ source, title, context, path }: DocumentPart): readonly
     case 'Parts':
       return [...about, ...source.parts.flatMap(writePart)];
     case 'Url':
-      return [...about, { fileData: { fileUri: source.url, mimeType: source.mediaType ?? 'application/pdf' } }];
+      return [...about, writeUrl(source.url, source.mediaType ?? 'application/pdf', path)];
     case 'Data':
     case 'File':
       return [...about, writeMedia(source, path)];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { generationRate } from '#price/generation.ts';
+import { billedGeneration, generationRate } from '#price/generation.ts';
 import type { GenerationAttributes } from '#price/generation.ts';
 import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#price/price.ts';
 import type { Consumption } from '#price/price.ts';
@@ -418,6 +418,28 @@ describe('images by size and quality, videos by the second', () => {
 
   test('what no entry fits has no price', () => {
     assert.equal(generationRate(compiled.perImage, { size: '512x512', quality: 'low' }), undefined);
+    const ofGoogle = [
+      { size: undefined, quality: undefined, rate: 134n },
+      { size: '4K', quality: undefined, rate: 240n },
+      { size: '1024x1024', quality: undefined, rate: 150n },
+    ];
+    for (const [size, convertedSize, rate] of [
+      ['4096x4096', '4K', 240n],
+      ['4k', '4K', 240n],
+      ['1024x1024', '1K', 150n],
+      ['1536x1024', '1K', 134n],
+      ['4096x4096', undefined, 134n],
+      [undefined, undefined, 240n],
+    ] as const) {
+      assert.equal(generationRate(ofGoogle, { size, convertedSize }), rate);
+      assert.equal(billedGeneration(ofGoogle, { size, convertedSize }, {})?.rate, rate);
+    }
+    const [, ofResolution] = ofGoogle;
+    assert.ok(ofResolution);
+    assert.equal(generationRate([ofResolution], { size: '4096x4096', convertedSize: '4K' }), 240n);
+    assert.equal(generationRate([ofResolution], { size: '1024x1024', convertedSize: '1K' }), undefined);
+    // what the response names counts
+    assert.equal(billedGeneration(ofGoogle, { size: '4096x4096', convertedSize: '4K' }, { size: '1K' })?.rate, 134n);
     assert.equal(generationRate(compiled.perImage, { size: '1024x1024', quality: 'hd' }), undefined);
   });
 

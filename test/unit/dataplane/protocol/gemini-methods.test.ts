@@ -33,13 +33,49 @@ test('a content is held for its bytes, its images and a template, and a file for
   const picture = { content: { parts: [{ inline_data: { mime_type: 'image/png', data: PNG } }] } };
   assert.deepEqual(counted(picture), [bytesOf(picture).length - PNG.length + TEMPLATE + 30, 30]);
   for (const part of [
-    { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } },
     { inlineData: { mimeType: 'video/mp4', data: 'AAAA' } },
     { fileData: { fileUri: 'gs://a/b', mimeType: 'video/mp4' } },
     { unknown: 1 },
   ])
     assert.deepEqual(counted({ content: { parts: [part] } }), [1000, 30], JSON.stringify(part));
+  const pdf = { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } };
+  assert.deepEqual(counted({ content: { parts: [pdf] } }), [1000, 60]);
   assert.deepEqual(counted({ content: { parts: [{ text: 'x'.repeat(9000) }] } }), [1000, 1000]);
+});
+
+test('a PDF is for models that take images, and files without a price need an allowance', () => {
+  for (const [part, image, unbounded] of [
+    [{ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }, 'content.parts[0].inlineData', []],
+    [{ inlineData: { mimeType: 'text/plain', data: 'AAAA' } }, undefined, []],
+    [{ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }, undefined, ['Audio']],
+    [{ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }, undefined, ['FileReferences']],
+    [{ inlineData: { data: 'AAAA' } }, undefined, ['FileReferences']],
+    [
+      { functionResponse: { parts: [{ inline_data: { mime_type: 'video/mp4', data: 'AAAA' } }] } },
+      undefined,
+      ['FileReferences'],
+    ],
+    [
+      { fileData: { fileUri: 'gs://a/b', mimeType: 'application/pdf' } },
+      'content.parts[0].fileData',
+      ['FileReferences'],
+    ],
+    [{ fileData: { fileUri: 'https://example.com/a.png', mimeType: 'image/png' } }, 'content.parts[0].fileData', []],
+    ...[
+      'https://generativelanguage.googleapis.com/v1beta/files/abc',
+      'HTTPS://GenerativeLanguage.googleapis.com.:443/v1beta/%66iles/abc',
+      'https://generativelanguage.mtls.googleapis.com/download/v1beta/files/abc:download',
+      'https://user@generativelanguage.googleapis.com/v1/files/abc',
+    ].map(
+      (fileUri) =>
+        [{ fileData: { fileUri, mimeType: 'image/png' } }, 'content.parts[0].fileData', ['FileReferences']] as const,
+    ),
+  ] as const) {
+    const request = { content: { parts: [part] } };
+    const facts = readEmbedFacts(bytesOf(request), canonicalNames(request));
+    const features = facts.unbounded.map(({ feature }) => feature);
+    assert.deepEqual([facts.imageParam, features], [image, unbounded], JSON.stringify(part));
+  }
 });
 
 test('each content of a batch is held with what is beside the requests', () => {
@@ -96,13 +132,18 @@ test('images are counted as asked for, and have a size only where its field says
   const read = (parameters: object) =>
     readPredictFacts(canonicalNames({ instances: [{ prompt: 'a cat' }], parameters }));
   assert.equal(read({}).generations, 4);
-  assert.equal(read({ sample_count: 2 }).generations, 2);
+  assert.equal(read({ sampleCount: 2 }).generations, 2);
   assert.deepEqual(read({ sampleImageSize: '2K', aspectRatio: '1:1' }).made, { size: '2K' });
   assert.deepEqual(read({ sampleImageSize: '2K', mode: 'upscale' }).made, {});
   assert.deepEqual(read({ sampleImageSize: 2 }).made, {});
   assert.deepEqual(read({ options: { n: 3 }, batch_size: 2, sampleCount: 1 }).costFields.toSorted(), [
-    'parameters.batchSize',
+    'parameters.batch_size',
     'parameters.options.n',
   ]);
   assert.equal(refusalOf(() => read({ aspectRatio: {} })).param, 'parameters.aspectRatio');
+  for (const name of ['sample_count', 'samplecount', 'SampleCount', 'sample-image-size', 'storage_uri', 'Mode'])
+    assert.equal(refusalOf(() => read({ [name]: 1 })).param, `parameters.${name}`);
+  const instance = { prompt: 'a cat', PROMPT: 'two' };
+  const misspelt = refusalOf(() => readPredictFacts(canonicalNames({ instances: [instance] })));
+  assert.equal(misspelt.param, 'instances[0].PROMPT');
 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { RequestFault } from '../../../../../dataplane/protocol/call-facts.ts';
 import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
-import { endpointOf } from '../../../../../dataplane/protocol/providers.ts';
+import { endpointOf, providerOf } from '../../../../../dataplane/protocol/providers.ts';
 import { refusalOf } from '../refusal.ts';
 import { byteByByte, replay, STREAM_REQUEST } from '../replay.ts';
 
@@ -219,6 +219,29 @@ test('a stream without a picture ends with the reason, and one that is cut off h
   const cut = replay(images.stream(STREAM_REQUEST), [Buffer.from(chunk([picture], '', {}))]);
   assert.deepEqual([cut.outcome, cut.sent], ['Cut', '']);
   assert.deepEqual([cut.meter.images, cut.meter.outputBytes], [0, 0]);
+});
+
+test('of several pictures those before the last one are sent at once, and count if the stream breaks off', () => {
+  const first = chunk([picture, picture, { ...picture, thought: true }], '', {});
+  const cut = replay(images.stream(STREAM_REQUEST), [Buffer.from(first + chunk([picture], '', {}))]);
+  assert.equal(cut.outcome, 'Cut');
+  assert.equal(cut.sent.match(/event: image_generation\.completed/g)?.length, 2);
+  // each about 1,290 tokens, because the usage comes with the end
+  assert.deepEqual([cut.meter.images, cut.meter.outputBytes, cut.meter.reported.output], [2, 2 * 1290 * 4, undefined]);
+  const whole = replay(images.stream(STREAM_REQUEST), [Buffer.from(first + chunk([{ text: '' }]))]);
+  assert.deepEqual([whole.meter.images, whole.meter.reported.output], [2, 1495]);
+});
+
+test('reasons of Google for no picture are a refusal in calls for images, and an error in chats', () => {
+  for (const reason of ['NO_IMAGE', 'IMAGE_OTHER', 'IMAGE_NEWER']) {
+    const body = bytesOf(answer([], reason));
+    const written: { data: unknown; refusal: unknown } = JSON.parse(Buffer.from(images.response(body).body).toString());
+    assert.deepEqual([written.data, written.refusal], [[], `The model has made no image (${reason}).`]);
+    const streamed = replay(images.stream(STREAM_REQUEST), [Buffer.from(chunk([], reason))]);
+    assert.match(streamed.last, new RegExp(`"code":"no_image","message":"The model has made no image \\(${reason}\\)`));
+    assert.throws(() => providerOf('Gemini').chat.OpenAI?.response(body), { name: 'FailedResponse' });
+  }
+  assert.throws(() => images.response(bytesOf(answer([], 'MALFORMED_FUNCTION_CALL'))), { name: 'FailedResponse' });
 });
 
 test('odd values are refused by name, or taken; nothing else is thrown', () => {
