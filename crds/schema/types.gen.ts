@@ -917,7 +917,7 @@ export interface PriceCatalogModel {
   readonly perMinuteUsd?: string;
   /**
    * The price of a million characters that are spoken, in USD, a decimal in quotes such as "15", for models with the
-   * endpoint Speech. The characters of the fields input and instructions count.
+   * endpoint Speech. It is charged for the characters of a request's input and instructions.
    */
   readonly perMillionCharactersUsd?: string;
   /** Refused; perMillionCharactersUsd has the price of speech. */

@@ -1,4 +1,4 @@
-/** Reads and writes parts of batches: on the worker thread, or on the thread of the caller where they are small. */
+/** Reads and writes parts of batches on the worker thread; small ones on the caller's thread. */
 import { readLineFacts, splitRequests, writeLines } from '../protocol/batches/requests.ts';
 import { readResults } from '../protocol/batches/results.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';

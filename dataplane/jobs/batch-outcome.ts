@@ -95,7 +95,7 @@ async function readAll(
   }
 }
 
-/** Results that are gone are asked for again: a provider may name them before they are there. */
+/** Results that are not found are requested again later, because a provider may name them before they exist. */
 function unlessGone(error: unknown): never {
   throw error instanceof GatewayError && error.code === 'not_found' ? incomplete() : error;
 }

@@ -1,4 +1,4 @@
-/** Tells `responses.db` from files of other programs, without opening it as a database. */
+/** Recognizes a `responses.db` that a gateway has made, without opening it as a database. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 
 /** "mgwr" */

@@ -26,7 +26,7 @@ export interface KeepingOptions {
 
 /** A larger response is not kept, its input included. */
 export const MAX_KEPT_BYTES = 4 * 2 ** 20;
-/** How many times its size a response takes while it is read: as the store has it, decrypted, and as input. */
+/** The memory that reading a response takes, in multiples of its size: it is held encrypted, decrypted and as input. */
 export const READING_FACTOR = 4;
 const DAY_MS = 86_400_000;
 const HEAD_END = 0x0a;

@@ -1,4 +1,4 @@
-/** The table of `responses.db`. One thread of the gateway uses it. */
+/** The table in `responses.db`, which only one thread of the gateway uses. */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../owner-only.ts';

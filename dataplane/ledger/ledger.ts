@@ -12,7 +12,7 @@ import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage
 
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
-/** A limit that a call is admitted against: on what it costs, or on the calls that run or come within a minute. */
+/** A limit that a call is admitted against: on money, on running calls, or on what calls take in any 60 seconds. */
 export type Limit = MoneyLimit | CountLimit;
 
 /** Of calls: those that run, or what they take in any 60 seconds. */

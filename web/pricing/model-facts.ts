@@ -58,7 +58,7 @@ export function modelFacts(served: Iterable<ServedModel>): ModelFacts {
   };
 }
 
-/** What is transcribed is audio, with a prompt of text if there is one. */
+/** A transcription reads audio, and a prompt of text if there is one. */
 function inputsOf(all: readonly ServedModel[], endpoints: readonly Endpoint[]): readonly Modality[] {
   return [
     'text',

@@ -15,7 +15,7 @@ import type { CallBounds, EndpointCall } from '../context.ts';
 import { ableToContinue, continuesImages } from '../kept-images.ts';
 import { sealFor } from '../sealing-context.ts';
 
-/** The service tier of a PriceCatalog that prices batches; a model without it pays the standard price. */
+/** The service tier at whose price batches are billed; a model without it is billed at its standard price. */
 const BATCH_TIER = 'batch';
 
 /** A channel that may take a batch. */

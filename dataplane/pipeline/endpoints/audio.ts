@@ -1,11 +1,12 @@
 /** Speech, and audio that is written down or translated: by models of the kinds Speech and Transcriptions. */
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
-import type { BodyForm } from '../../protocol/openai/form-fields.ts';
 import { boundSpeechInput, estimateSpeechInput } from '../../protocol/openai/speech-facts.ts';
 import { boundTranscriptionInput, estimateTranscriptionInput } from '../../protocol/openai/transcription-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { OutputRequest } from '../context.ts';
 import type { Endpoint } from './endpoint.ts';
+import { jsonOrForm } from './json-or-form.ts';
+import type { FormFacts } from './json-or-form.ts';
 import { checkPassthrough } from './passthrough.ts';
 
 /** No field limits the output, so that each answer is held at the model's own limit. */
@@ -38,10 +39,8 @@ export const SPEECH: Endpoint<BodyFacts['Speech']> = {
   converter: (facts, { target }) => providerOf(target.protocol).endpoints?.speech?.(facts),
 };
 
-type AudioFacts = BodyFacts['Transcriptions'] & { readonly form: BodyForm };
-
 /** What both have in common. */
-const ANY_TRANSCRIPTIONS: Omit<Endpoint<AudioFacts>, 'read' | 'converter'> = {
+const ANY_TRANSCRIPTIONS: Omit<Endpoint<FormFacts<'Transcriptions'>>, 'read' | 'converter'> = {
   kind: 'Transcriptions',
   asks: ({ model, stream, seconds, likelySeconds, referenceSeconds, chunks, imageParam }) => ({
     model,
@@ -59,12 +58,14 @@ const ANY_TRANSCRIPTIONS: Omit<Endpoint<AudioFacts>, 'read' | 'converter'> = {
   unbounded: ({ costFields, unbounded }) => costFields.length > 0 || unbounded.length > 0,
 };
 
-export const TRANSCRIPTIONS: Omit<Endpoint<AudioFacts>, 'read'> = {
+export const TRANSCRIPTIONS: Endpoint<FormFacts<'Transcriptions'>> = {
   ...ANY_TRANSCRIPTIONS,
+  read: jsonOrForm('Transcriptions'),
   converter: (facts, { target }) => providerOf(target.protocol).endpoints?.transcriptions?.(facts),
 };
 
-export const TRANSLATIONS: Omit<Endpoint<AudioFacts>, 'read'> = {
+export const TRANSLATIONS: Endpoint<FormFacts<'Translations'>> = {
   ...ANY_TRANSCRIPTIONS,
+  read: jsonOrForm('Translations'),
   converter: (facts, { target }) => providerOf(target.protocol).endpoints?.translations?.(facts),
 };

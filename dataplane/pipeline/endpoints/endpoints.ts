@@ -56,12 +56,12 @@ export const ENDPOINTS = {
   transcriptions: {
     path: '/v1/audio/transcriptions',
     endpoint: 'transcriptions',
-    read: readerOf({ ...TRANSCRIPTIONS, read: jsonOrForm('Transcriptions') }),
+    read: readerOf(TRANSCRIPTIONS),
   },
   translations: {
     path: '/v1/audio/translations',
     endpoint: 'translations',
-    read: readerOf({ ...TRANSLATIONS, read: jsonOrForm('Translations') }),
+    read: readerOf(TRANSLATIONS),
   },
   videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
   responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },

@@ -161,7 +161,7 @@ function missing(field: string, what: string): RequestFault {
 /** What some readers take for the end of a line, within JSON: white space, or a character of a string. */
 const LINE_BREAKS = /[\r\n\u0085\u2028\u2029]/;
 
-/** The same JSON without anything that a reader could take for the end of a line. */
+/** The same JSON on one line, whichever of these characters a reader takes for a line break. */
 function onOneLine(json: Uint8Array): Uint8Array {
   const text = decodeUtf8(json);
   if (!LINE_BREAKS.test(text)) return json;

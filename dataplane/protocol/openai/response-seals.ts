@@ -76,7 +76,7 @@ interface ItemsOptions {
   readonly changed?: unknown;
 }
 
-/** The items with the provider's own values; `edit` is undefined if none changes. Throws as openRequest. */
+/** Opens the sealed values of the items for their provider; `edit` is undefined if none changes. Throws as openRequest. */
 export function openItemsOf(
   body: Uint8Array,
   parsed: JsonRecord,

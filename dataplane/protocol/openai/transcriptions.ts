@@ -1,6 +1,6 @@
 /**
- * Transcriptions and translations of audio, which pass through: OpenAI client, OpenAI provider. Usage is seconds or
- * tokens; texts and subtitles have none.
+ * Passes transcriptions and translations of audio through to providers of OpenAI's protocol. Usage is in seconds or
+ * tokens; plain texts and subtitles report none.
  */
 import { decodeUtf8 } from '../bytes.ts';
 import type { Converter, LargeMeter, Meter, ReportedUsage, ServedMedia } from '../converter.ts';

@@ -20,31 +20,31 @@ interface Upload {
   readonly purpose?: string;
 }
 
+export interface BatchCalls {
+  readonly upload: (content: string, as?: Upload) => Promise<Answer>;
+  readonly call: (method: string, path: string, key?: string) => Promise<{ status: number; body: Json }>;
+  readonly create: (fileId: string, key?: string, more?: object) => Promise<Answer>;
+}
+
 /** Calls to the gateway of a stack, which is known once it has started. */
-export class BatchCalls {
-  readonly #stack: () => TestStack;
-
-  constructor(stack: () => TestStack) {
-    this.#stack = stack;
-  }
-
-  async upload(content: string, { key = KEYS.main, purpose = 'batch' }: Upload = {}): Promise<Answer> {
-    const form = new FormData();
-    form.set('purpose', purpose);
-    form.set('file', new Blob([content]), 'requests.jsonl');
-    const url = `${this.#stack().gateway.url}/v1/files`;
-    const response = await fetch(url, { method: 'POST', headers: bearer(key), body: form });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) };
-  }
-
-  async call(method: string, path: string, key: string = KEYS.main): Promise<{ status: number; body: Json }> {
-    const response = await fetch(this.#stack().gateway.url + path, { method, headers: bearer(key) });
-    return { status: response.status, body: await response.json() };
-  }
-
-  create(fileId: string, key: string = KEYS.main, more: object = {}): Promise<Answer> {
-    const body = { input_file_id: fileId, endpoint: '/v1/chat/completions', completion_window: '24h', ...more };
-    return post(this.#stack(), '/v1/batches', body, bearer(key));
-  }
+export function batchCalls(stack: () => TestStack): BatchCalls {
+  return {
+    async upload(content, { key = KEYS.main, purpose = 'batch' } = {}) {
+      const form = new FormData();
+      form.set('purpose', purpose);
+      form.set('file', new Blob([content]), 'requests.jsonl');
+      const url = `${stack().gateway.url}/v1/files`;
+      const response = await fetch(url, { method: 'POST', headers: bearer(key), body: form });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) };
+    },
+    async call(method, path, key = KEYS.main) {
+      const response = await fetch(stack().gateway.url + path, { method, headers: bearer(key) });
+      return { status: response.status, body: await response.json() };
+    },
+    create(fileId, key = KEYS.main, more = {}) {
+      const body = { input_file_id: fileId, endpoint: '/v1/chat/completions', completion_window: '24h', ...more };
+      return post(stack(), '/v1/batches', body, bearer(key));
+    },
+  };
 }

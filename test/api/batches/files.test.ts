@@ -8,7 +8,7 @@ import { keyManifest, KEYS } from '../../support/manifests.ts';
 import { json } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
-import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
+import { batchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { batchesManifest } from './batches-manifest.ts';
 
 const SLOW_KEY = 'sk-test-slow-000000000000000000000000000000000';
@@ -31,10 +31,7 @@ beforeEach(() => {
   provider = serveBatches(stack.openai);
 });
 
-const calls = new BatchCalls(() => stack);
-const upload: BatchCalls['upload'] = (...given) => calls.upload(...given);
-const call: BatchCalls['call'] = (...given) => calls.call(...given);
-const create: BatchCalls['create'] = (...given) => calls.create(...given);
+const { upload, call, create } = batchCalls(() => stack);
 
 /** Of the form that ids of responses have which the gateway keeps. */
 const OWN_ID = `resp_${'0'.repeat(32)}`;

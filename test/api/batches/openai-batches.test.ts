@@ -6,9 +6,10 @@ import type { BatchProvider } from '../../support/batch-provider.ts';
 import { keyManifest, KEYS } from '../../support/manifests.ts';
 import { CUT, RESET } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';
+import { ManualClock } from '../../support/api/manual-clock.ts';
 import { get, nothingLeaks, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
-import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
+import { batchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { BATCH_PRICE, batchesManifest, STANDARD_PRICE } from './batches-manifest.ts';
 
 const ELSEWHERE_KEY = 'sk-test-elsewhere-0000000000000000000000000000';
@@ -31,21 +32,12 @@ spec:
 
 let stack: TestStack;
 let provider: BatchProvider;
-let nowMs = Date.parse('2026-11-27T12:00:00Z');
-let tick: () => void = () => undefined;
+const clock = new ManualClock('2026-11-27T12:00:00Z');
 
 beforeAll(async () => {
   stack = await startTestStack({
     files: (urls) => ({ 'batches.yaml': batchesManifest(urls), 'keys-too.yaml': KEY_MANIFESTS }),
-    nowMs: () => nowMs,
-    timers: {
-      every: (_ms, each) => {
-        tick = each;
-        return () => {
-          tick = () => undefined;
-        };
-      },
-    },
+    ...clock.options,
   });
 });
 afterAll(() => stack.stop());
@@ -55,10 +47,7 @@ beforeEach(() => {
   provider = serveBatches(stack.openai);
 });
 
-const calls = new BatchCalls(() => stack);
-const upload: BatchCalls['upload'] = (...given) => calls.upload(...given);
-const call: BatchCalls['call'] = (...given) => calls.call(...given);
-const create: BatchCalls['create'] = (...given) => calls.create(...given);
+const { upload, call, create } = batchCalls(() => stack);
 
 interface Made {
   /** As the client has it. */
@@ -94,18 +83,9 @@ function completion(input: number, output: number, more: object = {}): object {
 
 /** Advances the poller until it has billed the call. */
 async function poll(callId: string): Promise<void> {
-  for (let turns = 0; turns < 2000; turns++) {
-    if (turns % 20 === 0) {
-      nowMs += 10_000;
-      tick();
-    }
-    const record = await stack.gateway.ledger.readUsage('team/main', callId);
-    if (record?.status !== 'Running') return;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  assert.fail('the poller did not bill it');
+  const isBilled = async (): Promise<boolean> =>
+    (await stack.gateway.ledger.readUsage('team/main', callId))?.status !== 'Running';
+  await clock.tickUntil(isBilled, 'the poller did not bill it');
 }
 
 describe('a batch', () => {
@@ -458,13 +438,13 @@ describe('a batch', () => {
     const before = await spent();
     const { callId } = await make([line('a')]);
     const charged = (await spent()) - before;
-    nowMs += 2 * 24 * 60 * 60 * 1_000;
-    tick();
+    clock.nowMs += 2 * 24 * 60 * 60 * 1_000;
+    clock.tick();
     await new Promise((resolve) => {
       setTimeout(resolve, 50);
     });
     assert.equal((await recordOf(callId)).status, 'Running', 'a provider may take days');
-    nowMs += 7 * 24 * 60 * 60 * 1_000;
+    clock.nowMs += 7 * 24 * 60 * 60 * 1_000;
     await poll(callId);
     assert.equal((await spent()) - before, charged);
     assert.equal((await recordOf(callId)).status, 'ProviderCut');

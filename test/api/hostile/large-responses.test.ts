@@ -12,6 +12,7 @@ import { gate } from '../../support/mock-provider.ts';
 import type { Reply, Step } from '../../support/mock-provider.ts';
 import { json, sse } from '../../support/provider-answers.ts';
 import { openaiResponse } from '../../support/response-answers.ts';
+import { ManualClock } from '../../support/api/manual-clock.ts';
 import { get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
@@ -30,8 +31,7 @@ const { hkdfSync } = crypto;
 const { parse } = JSON;
 
 let stack: TestStack;
-let nowMs = Date.parse('2026-11-21T12:00:00Z');
-let tick: () => void = () => undefined;
+const clock = new ManualClock('2026-11-21T12:00:00Z');
 
 beforeAll(async () => {
   crypto.hkdfSync = (...given) => {
@@ -46,13 +46,7 @@ beforeAll(async () => {
   stack = await startTestStack({
     maxBodyBytes: MIB,
     maxBufferedBytes: 4 * KEY_BYTES,
-    nowMs: () => nowMs,
-    timers: {
-      every: (_ms, each) => {
-        tick = each;
-        return () => undefined;
-      },
-    },
+    ...clock.options,
   });
 });
 afterAll(async () => {
@@ -175,8 +169,8 @@ describe('2,000 encrypted items', () => {
     work.derivations = work.largeParses = 0;
     for (let turns = 0; ; turns++) {
       assert.ok(turns < 5_000, 'the poller did not bill it');
-      nowMs += 1_000;
-      tick();
+      clock.nowMs += 1_000;
+      clock.tick();
       const record = await stack.gateway.ledger.readUsage('team/main', made.headers.get('x-request-id') ?? '');
       if (record?.status !== 'Running') break;
       await new Promise((resolve) => {

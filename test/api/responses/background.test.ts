@@ -8,6 +8,7 @@ import { chatModelsManifest } from '../../support/chat-models.ts';
 import { KEYS, platformManifest } from '../../support/manifests.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';
+import { ManualClock } from '../../support/api/manual-clock.ts';
 import { get, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
@@ -18,21 +19,12 @@ const DONE: BackgroundEnd = { status: 'completed', text: 'hi', usage: { input_to
 
 let stack: TestStack;
 let provider: BackgroundResponses;
-let nowMs = Date.parse('2026-11-21T12:00:00Z');
-let tick: () => void = () => undefined;
+const clock = new ManualClock('2026-11-21T12:00:00Z');
 
 beforeAll(async () => {
   stack = await startTestStack({
     files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }),
-    nowMs: () => nowMs,
-    timers: {
-      every: (_ms, each) => {
-        tick = each;
-        return () => {
-          tick = () => undefined;
-        };
-      },
-    },
+    ...clock.options,
   });
 });
 afterAll(() => stack.stop());
@@ -78,18 +70,9 @@ const spent = async (): Promise<bigint> => (await spending(stack)).spent;
 
 /** Advances the poller until it has billed the call. */
 async function poll(callId: string): Promise<void> {
-  for (let turns = 0; turns < 2000; turns++) {
-    if (turns % 20 === 0) {
-      nowMs += 10_000;
-      tick();
-    }
-    const record = await stack.gateway.ledger.readUsage('team/main', callId);
-    if (record?.status !== 'Running') return;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  assert.fail('the poller did not bill it');
+  const isBilled = async (): Promise<boolean> =>
+    (await stack.gateway.ledger.readUsage('team/main', callId))?.status !== 'Running';
+  await clock.tickUntil(isBilled, 'the poller did not bill it');
 }
 
 describe('a background response', () => {
@@ -190,7 +173,7 @@ describe('a background response', () => {
     const before = await spent();
     const { callId } = await make();
     const charged = (await spent()) - before;
-    nowMs += 24 * 60 * 60 * 1_000;
+    clock.nowMs += 24 * 60 * 60 * 1_000;
     await poll(callId);
     assert.equal((await spent()) - before, charged);
     assert.equal((await recordOf(callId)).status, 'ProviderCut');
@@ -270,11 +253,11 @@ describe('a background response', () => {
     const charged = (await spent()) - before;
     stack.openai.clear();
     stack.openai.script(() => openaiError(404, 'no such response'));
-    nowMs += 30 * 60 * 1_000;
-    tick();
+    clock.nowMs += 30 * 60 * 1_000;
+    clock.tick();
     await stack.openai.request(0);
     assert.equal((await recordOf(callId)).status, 'Running', 'its provider may only be slow');
-    nowMs += 31 * 60 * 1_000;
+    clock.nowMs += 31 * 60 * 1_000;
     await poll(callId);
     assert.equal((await spent()) - before, charged);
     assert.equal((await recordOf(callId)).status, 'ProviderCut');

@@ -7,6 +7,7 @@ import { CUT, gate } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';
 import { filmOf, serveVideos } from '../../support/video-provider.ts';
 import type { VideoJobs } from '../../support/video-provider.ts';
+import { ManualClock } from '../../support/api/manual-clock.ts';
 import { get, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 
@@ -45,21 +46,12 @@ spec:
 
 let stack: TestStack;
 let jobs: VideoJobs;
-let nowMs = Date.parse('2026-11-21T12:00:00Z');
-let tick: () => void = () => undefined;
+const clock = new ManualClock('2026-11-21T12:00:00Z');
 
 beforeAll(async () => {
   stack = await startTestStack({
     files: (urls) => ({ 'films.yaml': route(urls) }),
-    nowMs: () => nowMs,
-    timers: {
-      every: (_ms, each) => {
-        tick = each;
-        return () => {
-          tick = () => undefined;
-        };
-      },
-    },
+    ...clock.options,
   });
 });
 afterAll(() => stack.stop());
@@ -87,17 +79,7 @@ async function remove(id: string): Promise<Response> {
 
 /** Advances the poller until it has learned of it. */
 async function poll(until: () => Promise<boolean>): Promise<void> {
-  for (let turns = 0; turns < 2000; turns++) {
-    if (turns % 20 === 0) {
-      nowMs += 10_000;
-      tick();
-    }
-    if (await until()) return;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  assert.fail('the poller did not hear of it');
+  await clock.tickUntil(until, 'the poller did not hear of it');
 }
 
 async function statusOf(requestId: string): Promise<string> {
@@ -416,9 +398,9 @@ describe('deleting a video', () => {
     const { id, requestId } = await make();
     assert.equal((await remove(id)).status, 200);
     const asked = stack.openai.requests.length;
-    nowMs += 120_000;
-    tick();
-    await stack.gateway.ledger.claimJobs(nowMs, 1, 0);
+    clock.nowMs += 120_000;
+    clock.tick();
+    await stack.gateway.ledger.claimJobs(clock.nowMs, 1, 0);
     assert.equal(stack.openai.requests.filter(({ path }) => path.endsWith(id)).length, asked - 1);
     assert.equal(await statusOf(requestId), 'Succeeded');
   });
