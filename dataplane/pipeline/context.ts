@@ -216,6 +216,11 @@ export interface OutputRequest {
   leastTokens?(candidate: Candidate): number;
 }
 
+/** The output of a request that has no field for its limit: each answer is held at the model's own limit. */
+export function outputOfModelLimit(answers: number): OutputRequest {
+  return { maxTokens: undefined, answers, predictionTokens: 0, thinkingBudget: undefined, fixed: true };
+}
+
 export interface Received {
   readonly requestId: string;
   readonly createdMs: number;

@@ -7,6 +7,7 @@ import { MAX_KEPT_BYTES } from '../kept/kept-responses.ts';
 import type { KeptResponse } from '../kept/kept-responses.ts';
 import { HeldBytes } from '../memory-budget.ts';
 import { unkeptResponse } from '../protocol/openai/response-facts.ts';
+import { mayUse } from '../state/may-use.ts';
 import type { KeyState } from '../state/state.ts';
 import type { Authenticated, PipelineDeps } from './context.ts';
 
@@ -43,13 +44,12 @@ interface Wanted {
 /** A response that the gateway keeps for the key's account, of a model that the key may call. */
 export async function findKept(
   { kept, state }: Pick<PipelineDeps, 'kept' | 'state'>,
-  { account, group, models }: Pick<KeyState, 'account' | 'group' | 'models'>,
+  key: Pick<KeyState, 'account' | 'group' | 'models'>,
   { id, hold }: Wanted,
 ): Promise<KeptResponse | undefined> {
-  const { sealingKeys: keys, groups } = state.get();
-  const found = keys && (await kept?.read({ account, id }, keys.reveal(), hold));
-  const isOffered = found && groups.get(group)?.offers.has(found.model) === true;
-  return isOffered && models?.has(found.model) !== false ? found : undefined;
+  const { sealingKeys } = state.get();
+  const found = sealingKeys && (await kept?.read({ account: key.account, id }, sealingKeys.reveal(), hold));
+  return found && mayUse(state.get(), key, found.model) ? found : undefined;
 }
 
 function noSuchResponse(): GatewayError {

@@ -1,6 +1,6 @@
 /** [P] Formats the lines of a bill: as text for the ledger's stores, and for people and programs to read. */
 import { roundHalfUp } from './exact.ts';
-import { AUDIO_UNITS, USES } from './sheet.ts';
+import { AUDIO_UNITS, unitsOf } from './sheet.ts';
 
 /** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
 export interface BillLine {
@@ -34,7 +34,7 @@ export interface BillLineView {
   /** The quantity that the rate is for: a million tokens or characters, 60 seconds of audio, or one unit. */
   readonly per: number;
   readonly rate_usd: string;
-  /** Quantity times rate: exact, or where thirds of audio's minutes have no end, to four places more than the rate. */
+  /** Quantity times rate: exact, or to four places more than the rate where a price per minute has no finite decimal. */
   readonly amount_usd: string;
   /** null: the standard tier. */
   readonly service_tier: string | null;
@@ -48,10 +48,6 @@ export interface BillLineView {
   readonly size?: string;
   readonly quality?: string;
 }
-
-const MILLION = 1_000_000;
-/** Dimensions that are not counted in tokens. */
-const UNITS: ReadonlySet<string> = new Set(['generation', 'second', ...USES]);
 
 /** Compact JSON; empty: no lines. */
 export function encodeLines(lines: readonly BillLine[] | undefined): string {
@@ -90,11 +86,6 @@ export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
       ...(quality !== undefined && { quality }),
     };
   });
-}
-
-function unitsOf(dimension: string): number {
-  if (dimension === 'audioSecond') return AUDIO_UNITS[dimension];
-  return UNITS.has(dimension) ? 1 : MILLION;
 }
 
 /**

@@ -10,7 +10,7 @@
 import { roundHalfUp } from './exact.ts';
 import { billedGeneration, generationRate } from './generation.ts';
 import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation.ts';
-import { AUDIO_UNITS, highestOf, USES } from './sheet.ts';
+import { highestOf, unitsOf } from './sheet.ts';
 import type { AudioRate, AudioUnit, CompiledPrice, RateClass, Rates, RateTable, TierRates, UseName } from './sheet.ts';
 import type { BillLine } from './bill.ts';
 import type { TokenCounts } from './tokens.ts';
@@ -450,13 +450,7 @@ function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
     }));
 }
 
-/** How many units a line's rate is for. */
-function unitsOf(name: Charge['name']): number {
-  if (name === 'audioSecond') return AUDIO_UNITS[name];
-  return name === 'generation' || name === 'second' || USES.some((use) => use === name) ? 1 : 1_000_000;
-}
-
-/** The rate in USD for `per` units, as an exact decimal: what else than tens is in the denominator is in `per` too. */
+/** The rate in USD for `per` units, as an exact decimal: a factor of the denominator other than ten is one of `per` too. */
 function rateUsd(rate: bigint, denominator: bigint, per: number): string {
   const { length } = denominator.toString();
   const places = length + 9;

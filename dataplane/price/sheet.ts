@@ -36,6 +36,15 @@ export type AudioUnit = 'audioSecond' | 'character';
 /** How many units a price in a catalog is for: a minute, or a million characters. */
 export const AUDIO_UNITS: Readonly<Record<AudioUnit, number>> = { audioSecond: 60, character: 1_000_000 };
 
+/** What else is priced by the unit. */
+const BY_UNIT: ReadonlySet<string> = new Set(['generation', 'second', ...USES]);
+
+/** How many units of a dimension the rate of a bill's line is for. */
+export function unitsOf(dimension: string): number {
+  if (dimension === 'audioSecond') return AUDIO_UNITS.audioSecond;
+  return BY_UNIT.has(dimension) ? 1 : 1_000_000;
+}
+
 /** The price of one second or character. */
 export interface AudioRate {
   readonly unit: AudioUnit;

@@ -6,8 +6,9 @@ import type { ConvertedFields, UnreadField } from './field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { canonicalNames } from './gemini/names.ts';
-import { parseObject, writeJson } from './json-value.ts';
-import { embeddingsConverter } from './openai/embeddings.ts';
+import { writeJson } from './json-value.ts';
+import { EMBEDDINGS } from './openai/embeddings.ts';
+import { readInputOnly } from './openai/input-only.ts';
 import { malformed, unsupported } from './unsupported.ts';
 
 const NAME = 'OpenAI';
@@ -60,10 +61,8 @@ function embedding(
     upstream: NAME,
     request: (_body, parsed, { upstreamModel }) => writeRequest(read(canonicalNames(parsed)), upstreamModel),
     response: (body, answer) => {
-      const { meter } = embeddingsConverter.response(body);
-      const vectors = itemsOf(parseObject(body)['data']).map((each) =>
-        itemsOf(isRecord(each) ? each['embedding'] : undefined),
-      );
+      const { response, meter } = readInputOnly(EMBEDDINGS, body);
+      const vectors = itemsOf(response['data']).map((each) => itemsOf(isRecord(each) ? each['embedding'] : undefined));
       const { input = answer?.estimatedInputTokens ?? 0, cached = 0 } = meter.reported;
       return { body: Buffer.from(writeJson(write(vectors, { promptTokenCount: input + cached }))), meter };
     },

@@ -4,7 +4,8 @@
  * account does not open.
  *   1 byte: the version; 192-bit salt, ciphertext, 128-bit tag
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { decrypt, deriveSecret, encrypt, SALT_BYTES, TAG_BYTES } from './salted-cipher.ts';
 
 export interface AccountBox {
   /** `name`: what the value is; it opens under the same name only. */
@@ -13,56 +14,26 @@ export interface AccountBox {
   open(name: string, closed: Uint8Array): Buffer | undefined;
 }
 
-const CIPHER = 'aes-256-gcm';
 const VERSION = 1;
-const SALT_BYTES = 24;
-const KEY_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + SALT_BYTES;
 
 /** Closes under the first of the gateway's keys, and opens what was closed under any. `account`: "namespace/name". */
 export function createAccountBox(keys: readonly Uint8Array[], account: string): AccountBox {
+  const info = `mgw1_kept\n${account}`;
   return {
     close(name, plain) {
       const [current] = keys;
       if (!current) throw new Error('keeping needs a sealing key');
       const salt = randomBytes(SALT_BYTES);
-      const { key, nonce } = derive(current, salt, account);
-      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(name));
-      const encrypted = [cipher.update(plain), cipher.final()];
-      return Buffer.concat([Buffer.of(VERSION), salt, ...encrypted, cipher.getAuthTag()]);
+      return Buffer.concat([Buffer.of(VERSION), salt, encrypt(deriveSecret(current, salt, info), name, plain)]);
     },
     open(name, closed) {
       if (closed.length < HEAD_BYTES + TAG_BYTES || closed[0] !== VERSION) return undefined;
       const salt = closed.subarray(1, HEAD_BYTES);
       return keys
         .values()
-        .map((key) => decrypt(derive(key, salt, account), name, closed.subarray(HEAD_BYTES)))
+        .map((key) => decrypt(deriveSecret(key, salt, info), name, closed.subarray(HEAD_BYTES)))
         .find((plain) => plain !== undefined);
     },
   };
-}
-
-interface Secret {
-  readonly key: Uint8Array;
-  readonly nonce: Uint8Array;
-}
-
-function derive(key: Uint8Array, salt: Uint8Array, account: string): Secret {
-  const derived = new Uint8Array(hkdfSync('sha256', key, salt, `mgw1_kept\n${account}`, KEY_BYTES + NONCE_BYTES));
-  return { key: derived.subarray(0, KEY_BYTES), nonce: derived.subarray(KEY_BYTES) };
-}
-
-function decrypt({ key, nonce }: Secret, name: string, encrypted: Uint8Array): Buffer | undefined {
-  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-    .setAAD(Buffer.from(name))
-    .setAuthTag(encrypted.subarray(-TAG_BYTES));
-  const plain = decipher.update(encrypted.subarray(0, -TAG_BYTES));
-  try {
-    return Buffer.concat([plain, decipher.final()]);
-  } catch {
-    // final() throws only for a wrong tag
-    return undefined;
-  }
 }

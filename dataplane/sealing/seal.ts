@@ -1,25 +1,18 @@
 /**
  * Seals what clients keep for the gateway between two calls: encrypted reasoning, ids of stored responses. A sealed
- * value
- * names the channel that made it, so that a later call is routed there although the gateway keeps no state. Only
- * replicas
- * with the same key can open or make one.
+ * value names the channel that made it, so that a later call is routed there although the gateway keeps no state. Only
+ * replicas with the same key can open or make one.
  *   mgw1_<kind>_<base64url of: 192-bit salt, ciphertext, 128-bit tag>
- * AES-256-GCM, with a key and nonce derived for each value by HKDF from the gateway's key and the salt, so that the key
- * may seal any number of values. The tag covers version and kind, so that a value cannot be used as another kind.
+ * The tag covers version and kind, so that a value cannot be used as another kind.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { SEALED_PREFIX } from '../protocol/sealed-values.ts';
 import type { SealedData } from '../protocol/sealed-values.ts';
+import { decrypt, deriveSecret, encrypt, KEY_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES } from './salted-cipher.ts';
 
 /** The content of a sealed value, without what the data means. */
 type Opened = Omit<SealedData, 'images'>;
 
-const CIPHER = 'aes-256-gcm';
-const SALT_BYTES = 24;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-const KEY_BYTES = 32;
 /** The length of the field before the channel's name, which holds the name's length in bytes. */
 const LENGTH_BYTES = 2;
 const KIND = /^[a-z]{1,16}$/;
@@ -47,22 +40,8 @@ function seal(key: Uint8Array, kind: string, plain: Uint8Array): string {
   if (!KIND.test(kind)) throw new Error('the kind of a sealed value has 1 to 16 letters from a to z');
   const salt = randomBytes(SALT_BYTES);
   const head = SEALED_PREFIX + kind;
-  const own = deriveSecret(key, salt, head);
-  const cipher = createCipheriv(CIPHER, own.key, own.nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(head));
-  const encrypted = [cipher.update(plain), cipher.final()];
-  return `${head}_${Buffer.concat([salt, ...encrypted, cipher.getAuthTag()]).toString('base64url')}`;
-}
-
-/** The key and nonce that encrypt one value. */
-interface Secret {
-  readonly key: Uint8Array;
-  readonly nonce: Uint8Array;
-}
-
-/** Derives the key and nonce of one value from its salt, which no other value has. */
-function deriveSecret(key: Uint8Array, salt: Uint8Array, head: string): Secret {
-  const derived = new Uint8Array(hkdfSync('sha256', key, salt, head, KEY_BYTES + NONCE_BYTES));
-  return { key: derived.subarray(0, KEY_BYTES), nonce: derived.subarray(KEY_BYTES) };
+  const encrypted = encrypt(deriveSecret(key, salt, head), head, plain);
+  return `${head}_${Buffer.concat([salt, encrypted]).toString('base64url')}`;
 }
 
 function open(keys: readonly Uint8Array[], sealed: string): Opened | undefined {
@@ -86,21 +65,6 @@ function openSalted(key: Uint8Array, head: string, bytes: Buffer): Buffer | unde
 function openUnsalted(key: Uint8Array, head: string, bytes: Buffer): Buffer | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES + LENGTH_BYTES) return undefined;
   return decrypt({ key, nonce: bytes.subarray(0, NONCE_BYTES) }, head, bytes.subarray(NONCE_BYTES));
-}
-
-/** Returns undefined if the value was sealed in another way or under another key, or was changed. */
-function decrypt({ key, nonce }: Secret, head: string, bytes: Buffer): Buffer | undefined {
-  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-    .setAAD(Buffer.from(head))
-    .setAuthTag(bytes.subarray(-TAG_BYTES));
-  const plain = decipher.update(bytes.subarray(0, -TAG_BYTES));
-  try {
-    decipher.final();
-  } catch {
-    // final() throws only for a wrong tag
-    return undefined;
-  }
-  return plain;
 }
 
 function pack(channel: string, data: string): Uint8Array {

@@ -9,8 +9,10 @@ import { readKept } from '../protocol/batches/objects.ts';
 import type { KeptId } from '../protocol/batches/objects.ts';
 import type { BatchForm } from '../protocol/batches/requests.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
+import { mayUse } from '../state/may-use.ts';
 import type { KeyState, State } from '../state/state.ts';
-import { mayUse, offersOf } from './stored-object.ts';
+import type { ListedChannel } from './list-kept.ts';
+import { offersOf } from './stored-object.ts';
 import type { StoringChannel } from './stored-object.ts';
 
 /** What an id names, at its channel. */
@@ -40,11 +42,7 @@ export function sealAt({ state }: Pick<PipelineDeps, 'state'>, key: KeyState, ch
 }
 
 /** The channels whose batches the key may list, each with its seal, in a fixed order. */
-export function listedChannels(
-  state: State,
-  key: KeyState,
-  form: BatchForm,
-): readonly Pick<StoringChannel, 'channel' | 'seal'>[] {
+export function listedChannels(state: State, key: KeyState, form: BatchForm): readonly ListedChannel[] {
   const channels = new Map(
     offersOf(state, key)
       .flatMap(({ tiers, drained }) => [...tiers.flat(), ...drained])

@@ -5,7 +5,7 @@
 import { GatewayError } from '../errors.ts';
 import { batchOutcome } from '../jobs/batch-outcome.ts';
 import { recordJobEnd } from '../jobs/record-job-end.ts';
-import type { JobRecord } from '../ledger/ledger.ts';
+import { runningJob } from '../jobs/running-job.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
 import { notAbout, readWholeBody } from '../pipeline/free-request.ts';
 import { BATCH_ID, batchPath, readBatchState, sealKept, showBatch } from '../protocol/batches/objects.ts';
@@ -17,6 +17,7 @@ import type { JsonRecord } from '../protocol/fields.ts';
 import { editObject, editsOf } from '../protocol/json-edit.ts';
 import { parseObject, writeJson } from '../protocol/json-value.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
+import { mayUse } from '../state/may-use.ts';
 import { listedChannels, openKept } from './batch-ids.ts';
 import type { KeptAt } from './batch-ids.ts';
 import { exchanges } from './client-request.ts';
@@ -25,7 +26,6 @@ import { listKept, readLimit } from './list-kept.ts';
 import type { ListedChannel, ListedPage } from './list-kept.ts';
 import { streamContent } from './respond.ts';
 import type { BufferedResponse } from './respond.ts';
-import { mayUse } from './stored-object.ts';
 
 export interface BatchRequest extends ClientRequest {
   readonly form: BatchForm;
@@ -179,20 +179,11 @@ async function billEnd(
   { key, hold }: BatchRequest,
   { batch, state, send }: AskedBatch & { readonly state: BatchState },
 ): Promise<void> {
-  const job = state.end && (await runningJob(deps, key.account, batch));
+  const job = state.end && (await runningJob(deps, key.account, { channelId: batch.channel.target.id, id: batch.id }));
   if (!job) return;
   const fetchResults = (path: string): Promise<UpstreamResponse> => send({ ...lineOf('GET', path), stream: true });
   const ended = await batchOutcome(deps, { job, state, fetchResults, hold });
   if (ended) await recordJobEnd(deps, job, ended);
-}
-
-async function runningJob(
-  { ledger }: PipelineDeps,
-  account: string,
-  { channel, id }: KeptAt,
-): Promise<JobRecord | undefined> {
-  const job = await ledger.readChannelJob(account, channel.target.id, id);
-  return job?.state === 'Running' ? job : undefined;
 }
 
 function shown(bytes: Uint8Array, { form, address }: BatchRequest, { seal, sealedId, model }: KeptAt): Uint8Array {

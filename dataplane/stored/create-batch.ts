@@ -43,7 +43,7 @@ export function fileBatchReader(deps: PipelineDeps): Read {
     const candidate = candidateOf(state, key, file);
     const { price } = candidate;
     if (!price) throw changed('The model of its requests has no price now.');
-    // a file of any size is downloaded for nobody who cannot pay anything
+    // no file is downloaded for a caller who cannot pay anything
     await checkAffordable(deps, { received, key, keyHash: received.keyHash }, isFree(price) ? 0n : 1n);
     const sum = new BatchSum({ candidate, price, key, state, form: 'OpenAI' });
     await readFile(deps, received, { file, sum, endpoint });
@@ -148,7 +148,7 @@ const WINDOW_HOURS = [24, 7 * 24] as const;
 function checkMembers(parsed: JsonRecord): void {
   const param = Object.keys(parsed).find((name) => !MEMBERS.has(name));
   if (param !== undefined)
-    throw new GatewayError('unsupported_parameter', 'The field is none that a batch has. Leave it out.', {
+    throw new GatewayError('unsupported_parameter', 'A batch has no such field. Leave it out.', {
       param: param.slice(0, 100),
     });
   const [, count, unit = ''] = /^(\d{1,4})([hd])$/.exec(stringOf(parsed['completion_window'])) ?? [];

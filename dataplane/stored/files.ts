@@ -17,6 +17,7 @@ import { isForm, readParts, writeForm } from '../protocol/multipart.ts';
 import type { NewPart, WrittenForm } from '../protocol/multipart.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
+import { mayUse } from '../state/may-use.ts';
 import { listedChannels, openKept, sealAt } from './batch-ids.ts';
 import type { KeptAt } from './batch-ids.ts';
 import { exchange } from './client-request.ts';
@@ -25,7 +26,6 @@ import { listKept, readLimit } from './list-kept.ts';
 import type { ListedChannel } from './list-kept.ts';
 import { streamContent } from './respond.ts';
 import type { BufferedResponse } from './respond.ts';
-import { mayUse } from './stored-object.ts';
 
 const NOT_FOUND =
   'This account has no such file here: only files that were uploaded with POST /v1/files, and those that a batch names, ' +

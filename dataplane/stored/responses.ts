@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { outcomeOf } from '../jobs/job-outcome.ts';
 import type { JobState } from '../jobs/job-outcome.ts';
 import { recordJobEnd } from '../jobs/record-job-end.ts';
-import type { JobRecord } from '../ledger/ledger.ts';
+import { runningJob } from '../jobs/running-job.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
 import { brokenOff, readingError } from '../pipeline/free-request.ts';
 import { readLargeEvents } from '../pipeline/large-events.ts';
@@ -165,7 +165,7 @@ async function deleteResponse(
   request: ClientRequest,
   stored: StoredObject,
 ): Promise<BufferedResponse> {
-  const running = await runningJob(deps, request, stored);
+  const running = await runningJob(deps, request.key.account, jobAt(stored));
   if (!running) return pass(deps, request, stored);
   const retrieve = (): Promise<SealedResponse> => pass(deps, { ...request, method: 'GET', query: '' }, stored);
   let { job } = await retrieve();
@@ -189,16 +189,11 @@ interface DescribedJob {
 
 /** Bills a background response that the account has not been billed for yet. */
 async function billEnd(deps: PipelineDeps, request: ClientRequest, { stored, job }: DescribedJob): Promise<void> {
-  const running = job.state === 'Running' ? undefined : await runningJob(deps, request, stored);
+  const running = job.state === 'Running' ? undefined : await runningJob(deps, request.key.account, jobAt(stored));
   const ended = running && outcomeOf(running, job);
   if (ended) await recordJobEnd(deps, running, ended);
 }
 
-async function runningJob(
-  { ledger }: PipelineDeps,
-  { key }: ClientRequest,
-  { channel, providerId }: StoredObject,
-): Promise<JobRecord | undefined> {
-  const job = await ledger.readChannelJob(key.account, channel.target.id, providerId);
-  return job?.state === 'Running' ? job : undefined;
+function jobAt({ channel, providerId }: StoredObject): { readonly channelId: string; readonly id: string } {
+  return { channelId: channel.target.id, id: providerId };
 }

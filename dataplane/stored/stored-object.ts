@@ -73,11 +73,6 @@ export async function findStoredByJob(
   return { channel, seal, sealedId, providerId, images };
 }
 
-/** Whether the key's group offers the model, and the key may use it. */
-export function mayUse({ groups }: Pick<State, 'groups'>, { group, models }: KeyState, model: string): boolean {
-  return groups.get(group)?.offers.has(model) === true && models?.has(model) !== false;
-}
-
 /** The offers of the key's group that the key may use. */
 export function offersOf({ groups }: State, { group, models }: KeyState): readonly Offer[] {
   return [...(groups.get(group)?.offers.values() ?? [])].filter(({ model }) => models?.has(model) !== false);

@@ -12,6 +12,7 @@ import { CONVERSATION_ID, RESPONSE_ID } from '../../protocol/openai/response-sea
 import type { Candidate, KeyState, State } from '../../state/state.ts';
 import { boundCall } from '../bounds.ts';
 import type { CallBounds, EndpointCall } from '../context.ts';
+import { outputOfModelLimit } from '../context.ts';
 import { ableToContinue, continuesImages } from '../kept-images.ts';
 import { sealFor } from '../sealing-context.ts';
 
@@ -97,13 +98,7 @@ export class BatchSum {
       batchOf: first.endpoint,
       model,
       stream: false,
-      output: output && {
-        maxTokens: undefined,
-        answers: 1,
-        predictionTokens: 0,
-        thinkingBudget: undefined,
-        fixed: true,
-      },
+      output: output && outputOfModelLimit(1),
       generations: 1,
       oneHourCache: this.#most.oneHourCache,
       asksForReasoning,
@@ -245,7 +240,7 @@ export function noRequests(): GatewayError {
 }
 
 /** The error where a request would have to be converted. */
-export function notPassedThrough(model: string): GatewayError {
+function notPassedThrough(model: string): GatewayError {
   const message =
     `The provider of "${model}" takes no such requests in batches as they are, and requests of a batch are not ` +
     'converted. Send them one by one, or choose another model.';

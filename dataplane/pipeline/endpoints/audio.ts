@@ -3,16 +3,11 @@ import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundSpeechInput, estimateSpeechInput } from '../../protocol/openai/speech-facts.ts';
 import { boundTranscriptionInput, estimateTranscriptionInput } from '../../protocol/openai/transcription-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
-import type { OutputRequest } from '../context.ts';
 import type { Endpoint } from './endpoint.ts';
 import { jsonOrForm } from './json-or-form.ts';
 import type { FormFacts } from './json-or-form.ts';
 import { checkPassthrough } from './passthrough.ts';
-
-/** No field limits the output, so that each answer is held at the model's own limit. */
-function outputOf(answers: number): OutputRequest {
-  return { maxTokens: undefined, answers, predictionTokens: 0, thinkingBudget: undefined, fixed: true };
-}
+import { outputOfModelLimit } from '../context.ts';
 
 /** What is no audio: an error, or a page. */
 const NO_AUDIO = /^(?:text\/(?!event-stream)|application\/(?:[\w.+-]*json|[\w.+-]*xml)\b)/i;
@@ -25,7 +20,7 @@ export const SPEECH: Endpoint<BodyFacts['Speech']> = {
   asks: ({ model, events, characters, imageParam }) => ({
     model,
     stream: true,
-    output: outputOf(1),
+    output: outputOfModelLimit(1),
     made: { characters },
     imageParam,
     modalities: imageParam === undefined ? ['audioOutput'] : ['audioOutput', 'imageInput'],
@@ -45,7 +40,7 @@ const ANY_TRANSCRIPTIONS: Omit<Endpoint<FormFacts<'Transcriptions'>>, 'read' | '
   asks: ({ model, stream, seconds, likelySeconds, referenceSeconds, chunks, imageParam }) => ({
     model,
     stream,
-    output: outputOf(chunks),
+    output: outputOfModelLimit(chunks),
     made: { seconds: seconds + chunks * referenceSeconds },
     likely: { seconds: likelySeconds },
     imageParam,

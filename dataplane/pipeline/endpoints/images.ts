@@ -7,6 +7,7 @@ import { isImagen } from '../../protocol/gemini/imagen.ts';
 import type { Provider } from '../../protocol/provider.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
+import { outputOfModelLimit } from '../context.ts';
 import { madeAt } from '../made-at.ts';
 import { checkImagePrice } from './check-generation-price.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -59,13 +60,7 @@ function notImagen(
 }
 
 /** The output of a model that has an output limit; no other model of images has tokens. */
-const OUTPUT = {
-  maxTokens: undefined,
-  answers: 1,
-  predictionTokens: 0,
-  thinkingBudget: undefined,
-  fixed: true,
-} as const;
+const OUTPUT = outputOfModelLimit(1);
 
 function images<Facts extends BodyFacts['Images']>(
   own: Pick<Endpoint<Facts>, 'read' | 'converter' | 'unservable'>,

@@ -12,6 +12,7 @@ import type { Conversion } from './allowed-features.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 import { conversation, isUnbounded } from './conversation.ts';
 import type { Asks } from './endpoint.ts';
+import { outputOfModelLimit } from '../context.ts';
 
 export const RESPONSES = conversation({
   read: ({ body }) => body.facts('Responses'),
@@ -36,7 +37,7 @@ export const COMPACTION = conversation({
   asks: (facts) => ({
     ...asksOf(facts),
     stream: false,
-    output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
+    output: outputOfModelLimit(1),
     generations: 1,
     wantsStreamUsage: false,
     optional: true,

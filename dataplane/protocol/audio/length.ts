@@ -20,7 +20,7 @@ export interface AudioLength {
 }
 
 /** A low bit rate of speech, by which sound that is not counted is held: 4 kbit/s. */
-const LEAST_BYTES_PER_SECOND = 500;
+export const LEAST_BYTES_PER_SECOND = 500;
 /** Of speech in a lossy format: 32 kbit/s. */
 const LIKELY_BYTES_PER_SECOND = 4_000;
 

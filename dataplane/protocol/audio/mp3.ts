@@ -68,7 +68,7 @@ function sumFrames(file: Buffer): Mp3Length {
   return { seconds, otherBytes };
 }
 
-/** Decoders may play frames that are within others; what looks like some of them in a row is no chance. */
+/** Decoders may play frames that are within others; several in a row are no coincidence. */
 function refuseNested(file: Buffer, from: number, to: number): void {
   for (let at = file.indexOf(SYNC, from); at >= 0 && at < to; at = file.indexOf(SYNC, at + 1))
     if (isRow(file, at)) throw unreadableAudio('frames within frames');

@@ -16,6 +16,7 @@ import { parseBody } from '../parse-body.ts';
 import { parseJson } from '../parse-json.ts';
 import type { ProviderKind } from '../provider.ts';
 import { linesOf } from './line-chunks.ts';
+import { malformed } from '../unsupported.ts';
 
 /** Whose batches they are. */
 export type BatchForm = 'OpenAI' | 'Anthropic';
@@ -110,19 +111,19 @@ function readLine(form: BatchForm, line: Uint8Array): BatchLine {
   const members = readMembers(line, form === 'OpenAI' ? OPENAI_MEMBERS : ANTHROPIC_MEMBERS);
   const customId = members.get('custom_id');
   const text = customId && parseSlice(customId);
-  if (typeof text !== 'string' || text === '') throw missing('custom_id', 'a text by which its result is found');
+  if (typeof text !== 'string' || text === '') throw malformed('custom_id', 'a text by which its result is found');
   const name = form === 'OpenAI' ? 'body' : 'params';
   const body = members.get(name);
-  if (!body) throw missing(name, 'the request');
+  if (!body) throw malformed(name, 'the request');
   return { customId: text, endpoint: readEndpoint(form, members), body, parsed: parseBody(body) };
 }
 
 function readEndpoint(form: BatchForm, members: ReadonlyMap<string, Uint8Array>): BatchEndpoint {
   if (form === 'Anthropic') return MESSAGES;
   const [method, url] = ['method', 'url'].map((name) => members.get(name)).map((value) => value && parseSlice(value));
-  if (method !== 'POST') throw missing('method', '"POST"');
+  if (method !== 'POST') throw malformed('method', '"POST"');
   const endpoint = batchEndpointOf(url);
-  if (endpoint === undefined) throw missing('url', `one of ${BATCH_ENDPOINTS.join(', ')}`);
+  if (endpoint === undefined) throw malformed('url', `one of ${BATCH_ENDPOINTS.join(', ')}`);
   return endpoint;
 }
 
@@ -152,10 +153,6 @@ function parseSlice(bytes: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-function missing(field: string, what: string): RequestFault {
-  return new RequestFault('invalid_request', `The field "${field}" must be ${what}.`, field);
 }
 
 /** What some readers take for the end of a line, within JSON: white space, or a character of a string. */

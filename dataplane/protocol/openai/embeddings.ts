@@ -5,6 +5,7 @@ import { readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { isImageData } from '../image-inputs.ts';
 import { inputOnlyConverter } from './input-only.ts';
+import type { InputOnlyEndpoint } from './input-only.ts';
 import { countInputs, readTokenInputs } from './token-inputs.ts';
 import type { InputTokens } from './token-inputs.ts';
 
@@ -37,8 +38,10 @@ export function readEmbeddingsFacts(body: Uint8Array, parsed: JsonRecord): Embed
   return { model, ...counted, imageParam: counted.imageParam ?? pictured };
 }
 
-export const embeddingsConverter = inputOnlyConverter({
+export const EMBEDDINGS: InputOnlyEndpoint = {
   path: '/embeddings',
   isResponse: (response) => Array.isArray(response['data']),
   fault: 'the answer holds no embeddings',
-});
+};
+
+export const embeddingsConverter = inputOnlyConverter(EMBEDDINGS);

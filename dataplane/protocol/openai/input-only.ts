@@ -29,17 +29,23 @@ export function inputOnlyConverter(endpoint: InputOnlyEndpoint): Converter {
     client: 'OpenAI',
     upstream: 'OpenAI',
     request: renameModel(endpoint.path),
-    response: (body) => {
-      const response = parseObject(body);
-      throwIfError(response);
-      if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.fault);
-      return { body, meter: meterResponse(endpoint, response) };
-    },
+    response: (body) => ({ body, meter: readInputOnly(endpoint, body).meter }),
     large: () => meterLarge(endpoint),
     stream: () => {
       throw new Error(`responses of ${endpoint.path} are not streamed`);
     },
   };
+}
+
+/** Reads a whole response and its usage. Throws FailedResponse if it is an error, and SyntaxError if it is another one. */
+export function readInputOnly(
+  endpoint: InputOnlyEndpoint,
+  body: Uint8Array,
+): { readonly response: JsonRecord; readonly meter: Meter } {
+  const response = parseObject(body);
+  throwIfError(response);
+  if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.fault);
+  return { response, meter: meterResponse(endpoint, response) };
 }
 
 /** The members of a response that have its usage: no others are read, because providers repeat what clients wrote. */

@@ -1,11 +1,11 @@
 /** Facts about a request for speech, whose price is by the characters of its text, or by tokens. */
-import { RequestFault } from '../call-facts.ts';
 import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
 import { isGiven, readModel, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { otherTextBytes } from '../other-members.ts';
+import { malformed } from '../unsupported.ts';
 
 export interface SpeechFacts {
   readonly model: string;
@@ -37,10 +37,9 @@ const NO_NAMES: ReadonlySet<string> = new Set(['model']);
 /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
 export function readSpeechFacts(body: Uint8Array, parsed: JsonRecord): SpeechFacts {
   const { input, stream_format: streamFormat, response_format: format } = parsed;
-  if (typeof input !== 'string' || input === '')
-    throw new RequestFault('invalid_request', 'The field "input" must be a text to speak.', 'input');
+  if (typeof input !== 'string' || input === '') throw malformed('input', 'a text to speak');
   if (isGiven(streamFormat) && streamFormat !== 'audio' && streamFormat !== 'sse')
-    throw new RequestFault('invalid_request', 'The field "stream_format" must be "audio" or "sse".', 'stream_format');
+    throw malformed('stream_format', '"audio" or "sse"');
   return {
     model: readModel(parsed),
     events: streamFormat === 'sse',

@@ -1,6 +1,6 @@
 /** Facts about a form whose audio is written down, or translated: how long it can be, and what is read beside it. */
 import { Buffer } from 'node:buffer';
-import { audioLength } from '../audio/length.ts';
+import { audioLength, LEAST_BYTES_PER_SECOND } from '../audio/length.ts';
 import type { AudioLength } from '../audio/length.ts';
 import { asBuffer } from '../bytes.ts';
 import { RequestFault } from '../call-facts.ts';
@@ -103,8 +103,6 @@ function isChunked(fields: JsonRecord): boolean {
 }
 
 const REFERENCES = 'known_speaker_references';
-/** A provider that reads more of a reference than its sound finds at most this much. */
-const LEAST_BYTES_PER_SECOND = 500;
 const DATA_URL = /^data:[^,]{0,256};base64,/i;
 
 function isReference({ name }: FormPart): boolean {
