@@ -18,42 +18,41 @@ local TRIM_AT_ONCE = 4
 local function whole(number) return string.format('%d', number) end
 
 -- Money --------------------------------------------------------------------------------------------------------------
--- An amount is a number of nano-USD, or two limbs, whole USD and nano-USD, from 4.5 million USD on: the sum of two
--- numbers is below 2^53 and so exact. The limbs are what is stored; the lower one is never negative.
+-- An amount is a number of nano-USD, or from 1.1 million USD on a Large: two limbs, whole USD and nano-USD, of which the
+-- lower one is never negative. So `+` and `-` are exact: numbers are below 2^50, and no operation adds up more than
+-- eight. The limbs are what is stored.
 local LIMB = 1000000000
-local MOST_WHOLE = 4500000
+local MOST_WHOLE = 1125899
 local UNLIMITED = 1 / 0
+local Large = {}
 
 local function amountOf(high, low)
   if high < MOST_WHOLE and high >= -MOST_WHOLE then return high * LIMB + low end
-  return { high, low }
+  return setmetatable({ high, low }, Large)
 end
 local function limbsOf(amount)
+  if amount == 0 then return 0, 0 end
   if type(amount) == 'table' then return amount[1], amount[2] end
   local low = amount % LIMB
   return (amount - low) / LIMB, low
 end
-local function isNumber(a, b) return type(a) == 'number' and type(b) == 'number' end
-local function add(a, b)
-  if isNumber(a, b) then
-    local sum = a + b
-    if sum < MOST_WHOLE * LIMB and sum >= -MOST_WHOLE * LIMB then return sum end
-  end
+function Large.__add(a, b)
+  if a == UNLIMITED or b == UNLIMITED then return UNLIMITED end
   local high, low = limbsOf(a)
   local otherHigh, otherLow = limbsOf(b)
   high, low = high + otherHigh, low + otherLow
   if low >= LIMB then return amountOf(high + 1, low - LIMB) end
   return amountOf(high, low)
 end
-local function negative(a)
-  if type(a) == 'number' then return -a end
+function Large.__unm(a)
   local high, low = a[1], a[2]
   if low == 0 then return amountOf(-high, 0) end
   return amountOf(-high - 1, LIMB - low)
 end
-local function sub(a, b) return add(a, negative(b)) end
+function Large.__sub(a, b) return Large.__add(a, -b) end
+function Large.__eq(a, b) return a[1] == b[1] and a[2] == b[2] end
 local function less(a, b)
-  if isNumber(a, b) then return a < b end
+  if type(a) == 'number' and type(b) == 'number' then return a < b end
   -- no two limbs are as much as no limit
   if a == UNLIMITED or b == UNLIMITED then return b == UNLIMITED end
   local high, low = limbsOf(a)
@@ -62,10 +61,6 @@ local function less(a, b)
 end
 local function least(a, b) if less(b, a) then return b end return a end
 local function notNegative(a) if less(a, 0) then return 0 end return a end
-local function isSame(a, b)
-  if type(a) ~= 'table' or type(b) ~= 'table' then return a == b end
-  return a[1] == b[1] and a[2] == b[2]
-end
 -- The amount in a decimal text; 0 where there is none.
 local function money(text)
   if not text or text == '' then return 0 end
@@ -293,7 +288,7 @@ end
 -- What is free under a limit; negative where more is spent and held than it allows.
 local function under(limit, tally)
   if not limit then return UNLIMITED end
-  return sub(sub(limit, tally.spent), tally.held)
+  return limit - tally.spent - tally.held
 end
 
 local function isOlder(generation, seen)
@@ -301,7 +296,7 @@ local function isOlder(generation, seen)
   local other = seen.generation
   return #generation < #other or (#generation == #other and generation < other)
 end
-local function sameLimit(a, b) return a.window == b.window and isSame(a.amount, b.amount) end
+local function sameLimit(a, b) return a.window == b.window and a.amount == b.amount end
 -- Processes that read manifests from files count generations for themselves (lenient): an older generation with the
 -- same limits is not stale there.
 local function isStale(limit, seen)
@@ -326,7 +321,7 @@ local function tightest(limits, own, key, account, day, month)
   local free, tight = UNLIMITED, nil
   for i, limit in ipairs(limits) do
     local left = under(limit.amount, tallyOf(limit, key, account, day, month))
-    if limit.amount then left = add(left, own) end
+    if limit.amount then left = left + own end
     if not tight or less(left, free) then free, tight = left, i end
   end
   return free, tight
@@ -341,19 +336,15 @@ local function freeFor(hold, key, account, day, month)
   return free
 end
 
-local function move(what, field, amount, back)
-  what[field] = back and sub(what[field], amount) or add(what[field], amount)
-end
-local function moveAll(tallies, field, amount, back)
-  local moved = back and sub or add
+local function moveAll(tallies, field, amount)
   for i = 1, #tallies do
     local tally = tallies[i]
-    tally[field] = moved(tally[field], amount)
+    tally[field] = tally[field] + amount
   end
 end
 -- A store that was refilled may have less than what was spent, so it is never more than all.
 local function giveBack(tallies, amount)
-  for _, tally in ipairs(tallies) do tally.spent = notNegative(sub(tally.spent, amount)) end
+  for _, tally in ipairs(tallies) do tally.spent = notNegative(tally.spent - amount) end
 end
 
 -- Calls and records --------------------------------------------------------------------------------------------------
@@ -485,7 +476,7 @@ end
 local function quotaOf(hold, key, day, month)
   local quota = limitOf(hold.spending, 'Key')
   local spent = tallyOf(quota, key, nil, day, month).spent
-  return digits(spent), quota.amount and digits(notNegative(sub(quota.amount, spent))) or '-'
+  return digits(spent), quota.amount and digits(notNegative(quota.amount - spent)) or '-'
 end
 
 -- Numbers the changes of what is spent. Written once per batch.
@@ -558,7 +549,7 @@ end
 -- Fills in what the record of a call says of it.
 local function describe(record, id, hold, billed, cost, key, day, month)
   record.call, record.key, record.createdMs = id, hold.key, whole(hold.createdMs)
-  record.cost, record.unbilled = digits(billed), digits(sub(cost, billed))
+  record.cost, record.unbilled = digits(billed), digits(cost - billed)
   record.keySpent, record.keyRemaining = quotaOf(hold, key, day, month)
   record.change = count()
   record.mark = markOf(record.change, day, month)
@@ -570,10 +561,10 @@ local function bookHold(id, hold, cost, record, reaped)
   local day, month = openWindow(key, 'd', hold.day), openWindow(key, 'm', hold.month)
   local tallies, own = { day, month, key.total, account }, hold.amount
   local billed = cost
-  if less(own, cost) then billed = least(cost, add(own, notNegative(freeFor(hold, key, account, day, month)))) end
+  if less(own, cost) then billed = least(cost, own + notNegative(freeFor(hold, key, account, day, month))) end
   for i = 1, 4 do
     local tally = tallies[i]
-    tally.held, tally.spent = sub(tally.held, own), add(tally.spent, billed)
+    tally.held, tally.spent = tally.held - own, tally.spent + billed
   end
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
@@ -593,11 +584,11 @@ local function settleLate(id, hold, cost, record, before)
   local day, month = openWindow(key, 'd', hold.day), openWindow(key, 'm', hold.month)
   local tallies, billed = { day, month, key.total, account }, money(before.cost)
   if less(billed, cost) then
-    local more = least(sub(cost, billed), notNegative(freeFor(hold, key, account, day, month)))
+    local more = least(cost - billed, notNegative(freeFor(hold, key, account, day, month)))
     moveAll(tallies, 'spent', more)
-    billed = add(billed, more)
+    billed = billed + more
   else
-    giveBack(tallies, sub(billed, cost))
+    giveBack(tallies, billed - cost)
     billed = cost
   end
   saveKey(key)
@@ -610,7 +601,7 @@ end
 
 local function enter(kind, id, hold, amount, key, account, day, month, previous)
   local tallies = { day, month, key.total, account }
-  if previous then moveAll(tallies, 'held', previous.amount, true)
+  if previous then moveAll(tallies, 'held', -previous.amount)
   else day.calls, month.calls = day.calls + 1, month.calls + 1 end
   moveAll(tallies, 'held', amount)
   key.last = now
@@ -811,7 +802,7 @@ end
 local function dropHold(id, held, text)
   local key, account = loadKey(held.key), loadAccount(held.account)
   local day, month = openWindow(key, 'd', held.day), openWindow(key, 'm', held.month)
-  moveAll({ day, month, key.total, account }, 'held', held.amount, true)
+  moveAll({ day, month, key.total, account }, 'held', -held.amount)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
@@ -1098,11 +1089,11 @@ local function rebill(job, bill)
   local key, account = loadKey(job.k), loadAccount(job.A)
   local day = findWindow(key, 'd', tonumber(job.d)) or window('d', tonumber(job.d))
   local month = findWindow(key, 'm', tonumber(job.m)) or window('m', tonumber(job.m))
-  giveBack({ key.total, account, day, month }, sub(charged, billed))
+  giveBack({ key.total, account, day, month }, charged - billed)
   saveKey(key)
   saveAccount(account)
   local change = count()
-  local unbilled = sub(cost, billed)
+  local unbilled = cost - billed
   local _, _, pointer = loadCall(job.i)
   local record = pointer and readRecord(pointer)
   if record then
@@ -1202,8 +1193,8 @@ end
 local function reckon(way, tally, after, by)
   if way == 'set' then tally.spent = money(after)
   elseif way == 'raise' then raise(tally, money(after))
-  elseif way == 'join' then move(tally, 'spent', money(after))
-  elseif way == 'add' then move(tally, 'spent', by) end
+  elseif way == 'join' then tally.spent = tally.spent + money(after)
+  elseif way == 'add' then tally.spent = tally.spent + by end
 end
 
 -- Enters a change from a journal into the balances. `after` has what was spent after the change, `by` is what it added.
@@ -1278,7 +1269,7 @@ local function refill(asked, job, endedMs)
   local key, account = loadKey(asked.key), loadAccount(asked.account)
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   if held then
-    moveAll({ day, month, key.total, account }, 'held', held.amount, true)
+    moveAll({ day, month, key.total, account }, 'held', -held.amount)
     day.calls, month.calls = day.calls - 1, month.calls - 1
   end
   if key.last == 0 then key.last = now end
@@ -1308,7 +1299,7 @@ function operation.refillEnd(asked)
   local key, account = loadKey(asked.key), loadAccount(asked.account)
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   seeJobs()
-  local by, isNew = sub(money(asked.cost), money(asked.charged))
+  local by, isNew = money(asked.cost) - money(asked.charged)
   record.change, isNew = reenter(key, account, day, month, asked, by, endedMs)
   record.tokens, record.cost, record.unbilled, record.status = asked.tokens, asked.cost, asked.unbilled, asked.status
   replaceRecord(record)
