@@ -5,13 +5,13 @@
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
-import { MERGE_PATCH } from '../../operator/kube/client.ts';
-import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
-import { hasStatus } from '../../operator/kube/errors.ts';
-import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from '../../operator/kube/parse-object.ts';
-import { KEY_ENTRY, isCreatedFor, rotationOf, secretNameOf } from '../../operator/store/key-secret.ts';
-import { namespacedName } from '../../operator/store/resources.ts';
-import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
+import { MERGE_PATCH } from '#kube/client.ts';
+import type { KubeClient, KubeJson } from '#kube/client.ts';
+import { hasStatus } from '#kube/errors.ts';
+import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from '#kube/parse-object.ts';
+import { KEY_ENTRY, isCreatedFor, rotationOf, secretNameOf } from '#objects/key-secret.ts';
+import { namespacedName } from '#objects/resources.ts';
+import type { ClusterCache } from '#objects/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 import { accessErrorOf } from './kube-errors.ts';

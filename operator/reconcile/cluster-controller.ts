@@ -6,10 +6,10 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Resource } from '#crds/types.gen.ts';
-import type { LedgerReader } from '#ledger/ledger.ts';
+import type { LedgerReader } from '#ledger/spending.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { OperatorClock } from '../clock.ts';
-import type { ClusterProvider } from '../kube/provider.ts';
+import type { OperatorClock } from '#runtime/clock.ts';
+import type { ClusterProvider } from '../sources/cluster/provider.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';

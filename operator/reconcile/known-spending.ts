@@ -3,9 +3,9 @@
  * no spent quota is granted again.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import type { QuotaPeriod } from '#ledger/ledger.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { accountIdOf, keyUidOf, namespacedName } from '../store/resources.ts';
+import { accountIdOf, keyUidOf, namespacedName } from '#objects/resources.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
 
 export interface KnownSpending {

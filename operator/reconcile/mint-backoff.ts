@@ -4,7 +4,7 @@
  * its own key.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { namespacedName } from '../store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 
 /** A failed write of a key's Secret. */
 export interface MintFailure {

@@ -3,7 +3,7 @@
  * force keeps Programmed=True for a grace period, and as long as a proxy that had it in force is cut off. Many objects
  * are evaluated in slices, so that an edit does not wait for them.
  */
-import type { OperatorClock } from '../clock.ts';
+import type { OperatorClock } from '#runtime/clock.ts';
 import { RECONCILING } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import { programmingOf, proxiesInForce } from '../status/programming.ts';

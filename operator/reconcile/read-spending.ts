@@ -5,13 +5,13 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
-import { accountIdOf, allOf, keyUidOf, namespacedName } from '../store/resources.ts';
-import type { Resources } from '../store/resources.ts';
-import { createMutex } from '../store/mutex.ts';
+import { accountIdOf, allOf, keyUidOf, namespacedName } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
+import { createMutex } from '#runtime/mutex.ts';
 import { trackDueSpending } from './due-spending.ts';
 import type { SpendingSources } from './due-spending.ts';
 import { statusId } from './status-tracker.ts';

@@ -3,7 +3,7 @@
  * also runs at the times that a run asks for, and retries failed runs with exponential backoff.
  */
 import type { Logger } from 'pino';
-import type { TimerClock } from '../clock.ts';
+import type { TimerClock } from '#runtime/clock.ts';
 
 export interface RunResult {
   /** When to run again even if nothing changes; absent: never. */

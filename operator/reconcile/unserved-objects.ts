@@ -3,8 +3,8 @@
  * of its cluster, but it can see that an object of theirs has had no status for a minute.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { allOf, objectId } from '../store/resources.ts';
-import type { Resources } from '../store/resources.ts';
+import { allOf, objectId } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { suggestNames } from '../translate/nearest-names.ts';
 
 interface UnservedOptions {

@@ -24,7 +24,7 @@ const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'heldUsd',
   'balanceUsd',
 ]);
-/** Written by operator/cluster/confirmations.ts, and by nobody else. */
+/** Written by operator/upkeep/confirmations.ts, and by nobody else. */
 const CONFIRMATION_FIELD = 'lastConfirmedTime';
 const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'QuotaLow',

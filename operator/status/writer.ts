@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
-import { namespaceOfId } from '../store/resources.ts';
+import { namespaceOfId } from '#objects/resources.ts';
 import {
   bothPartsOf,
   crossesThreshold,

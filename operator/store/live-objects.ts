@@ -6,9 +6,9 @@
 import type { ApiKey, Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
 import { sizeOf } from './namespace-bound.ts';
 import type { NamespaceBound } from './namespace-bound.ts';
-import { differsForTranslate, isTerminating, isNewer } from './relevance.ts';
-import { allOf, freezeDeep, namespaceOfId, objectId } from './resources.ts';
-import type { ByNamespace, MalformedObject } from './resources.ts';
+import { differsForTranslate, isTerminating, isNewer } from '#objects/relevance.ts';
+import { allOf, freezeDeep, namespaceOfId, objectId } from '#objects/resources.ts';
+import type { ByNamespace, MalformedObject } from '#objects/resources.ts';
 
 /** An object's live status, and the version it belongs to. */
 export interface LiveObject {

@@ -4,7 +4,7 @@
  * all that are younger are beyond it. Every replica decides alike, because ages and sizes are the objects' own.
  */
 import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
-import { objectId } from './resources.ts';
+import { objectId } from '#objects/resources.ts';
 
 export interface BoundOptions {
   /** The most bytes of one namespace, as sizeOf counts them. */

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
 import { SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
-import type { CertificateSource } from './certificates.ts';
+import type { CertificateSource } from '../security/certificates.ts';
 import { DigestQueue } from './digest-queue.ts';
 
 interface DigestStreamOptions {

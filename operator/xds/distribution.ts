@@ -8,7 +8,7 @@ import type { Refusal } from '#snapshot/fleet.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Progress } from './acknowledgements.ts';
 import type { Authenticate } from './authenticate.ts';
-import type { CertificateSource } from './certificates.ts';
+import type { CertificateSource } from '../security/certificates.ts';
 import { DigestStream } from './digests.ts';
 import { DiscoveryState } from './discovery-state.ts';
 import type { DiscoveryStats, RawResource } from './discovery-state.ts';

@@ -9,7 +9,7 @@ import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/di
 import type { AcknowledgementDigest, DigestReceipt, RefusalReceipt, RefusalReport } from '#snapshot/fleet.gen.ts';
 import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS, SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Authenticate, Identity } from './authenticate.ts';
-import type { CertificateSource } from './certificates.ts';
+import type { CertificateSource } from '../security/certificates.ts';
 
 /** The stream of one client. */
 export interface ClientStream {

@@ -7,11 +7,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
-import { admitObjects } from '../../operator/kube/admit-object.ts';
-import type { WatchEvent } from '../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../operator/clock.ts';
-import type { KubeObject } from '../../operator/kube/models.ts';
-import { provideCluster } from '../../operator/kube/provider.ts';
+import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
+import type { WatchEvent } from '#kube/client.ts';
+import { SYSTEM_CLOCK } from '#runtime/clock.ts';
+import type { KubeObject } from '#kube/models.ts';
+import { provideCluster } from '../../operator/sources/cluster/provider.ts';
 import { ClusterController } from '../../operator/reconcile/cluster-controller.ts';
 import { clusterKeys } from '../../operator/reconcile/cluster-keys.ts';
 import { StatusWriter } from '../../operator/status/writer.ts';

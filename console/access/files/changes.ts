@@ -10,11 +10,11 @@ import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
-import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';
-import { parseDocuments } from '../../../operator/files/parse-document.ts';
-import { isCreatedFor, secretNameOf, secretRefOf } from '../../../operator/store/key-secret.ts';
-import { allOf, namespacedName, objectId } from '../../../operator/store/resources.ts';
-import type { Resources } from '../../../operator/store/resources.ts';
+import { formatDiagnostic } from '#manifests/diagnostic.ts';
+import { parseDocuments } from '#manifests/parse-document.ts';
+import { isCreatedFor, secretNameOf, secretRefOf } from '#objects/key-secret.ts';
+import { allOf, namespacedName, objectId } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { AccessError } from '../access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
 import {

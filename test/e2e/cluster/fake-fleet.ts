@@ -1,6 +1,6 @@
 /** Proxies that acknowledge what they are given, refuse it, or come and go, as a test wants it. */
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { ProxyDistribution } from '../../../operator/cluster/manager.ts';
+import type { ProxyDistribution } from '../../../programs/cluster-operator/manager.ts';
 import type { ProxyProgress } from '../../../operator/status/programming.ts';
 
 type Refusal = Parameters<Parameters<ProxyDistribution['onRefusal']>[0]>[0];

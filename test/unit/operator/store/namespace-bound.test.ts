@@ -5,7 +5,7 @@ import { test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
 import { createNamespaceBound, sizeOf } from '../../../../operator/store/namespace-bound.ts';
-import { objectId } from '../../../../operator/store/resources.ts';
+import { objectId } from '#objects/resources.ts';
 import { GATEWAY_NAMESPACE, accountsOf } from '../support.ts';
 
 function account(namespace: string, name: string, at: number, reason = ''): Account {

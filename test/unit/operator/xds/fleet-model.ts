@@ -4,11 +4,11 @@
  * those of the test.
  */
 import type { Condition } from '#crds/types.gen.ts';
-import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { AcknowledgementDigest } from '../../../../dataplane/snapshot/fleet.gen.ts';
-import { CHECKPOINT_TYPE, RESOURCE_TYPES } from '../../../../dataplane/snapshot/resources.ts';
-import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/discovery.gen.ts';
+import type { AcknowledgementDigest } from '#snapshot/fleet.gen.ts';
+import { CHECKPOINT_TYPE, RESOURCE_TYPES } from '#snapshot/resources.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { ProgrammedEvaluator } from '../../../../operator/reconcile/programmed-evaluator.ts';
 import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
 import type { ObjectStatus } from '../../../../operator/reconcile/status-tracker.ts';
