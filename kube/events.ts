@@ -4,26 +4,23 @@
  * gets a share.
  */
 import { API_VERSION } from '#crds/types.gen.ts';
+import type { ObjectRef } from '#objects/live-object.ts';
 import type { KubeMeter } from './meter.ts';
 import type { KubeClient } from './client.ts';
 import type { OperatorClock } from '#runtime/clock.ts';
 import { microTime } from './lease.ts';
 import type { Event } from './models.ts';
 
-interface EventNote {
+export interface EventNote {
   readonly type: 'Normal' | 'Warning';
   /** One CamelCase word. */
   readonly reason: string;
   readonly note: string;
 }
 
-interface EventObject {
+interface EventObject extends ObjectRef {
   /** Default: this API's. */
   readonly apiVersion?: string;
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
 }
 
 export interface EventRecorder {

@@ -3,6 +3,7 @@
  * version that was read, which excludes concurrent writers; a watch tells when anybody has changed or deleted it.
  */
 import type { Logger } from 'pino';
+import type { ObjectRef } from '#objects/live-object.ts';
 import type { KubeClient } from './client.ts';
 import { hasStatus } from './errors.ts';
 import { startListWatch } from './list-watch.ts';
@@ -13,12 +14,7 @@ import type { ConfigMap, Secret } from './models.ts';
 export type Entries = Readonly<Record<string, string | undefined>>;
 
 /** The object for people, and for Events. */
-export interface OwnedRef {
-  readonly kind: 'Secret' | 'ConfigMap';
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
+export type OwnedRef = ObjectRef<'Secret' | 'ConfigMap'>;
 
 export interface OwnedObject {
   /** Undefined if there is none. */

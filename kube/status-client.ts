@@ -4,27 +4,22 @@
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
+import type { ObjectVersion } from '#objects/live-object.ts';
 import { APPLY_PATCH, JSON_PATCH } from './client.ts';
 import type { KubeClient, KubeJson } from './client.ts';
 import { hasStatus } from './errors.ts';
 import { pathOfKind } from './parse-object.ts';
 
-/** The object that a status belongs to. */
-interface StatusObject {
-  readonly kind: Kind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
-
 /** The first part of a field manager's name; the gateway's namespace follows. */
-type StatusManager = 'operator' | 'spending' | 'confirmation';
+export type StatusManager = 'operator' | 'spending' | 'confirmation';
+
+/** Gone: the object was deleted. Taken: another gateway's operator owns this status. */
+export type WriteOutcome = 'Written' | 'Gone' | 'Taken';
 
 interface StatusClient {
-  apply(target: StatusObject, owner: StatusManager, status: object): Promise<'Written' | 'Gone' | 'Taken'>;
+  apply(target: ObjectVersion, manager: StatusManager, status: object): Promise<WriteOutcome>;
   /** Applies a JSON Patch to exactly the version that was read. */
-  remove(target: StatusObject, operations: readonly object[]): Promise<'Written' | 'Gone' | 'Taken'>;
+  remove(target: ObjectVersion, operations: readonly object[]): Promise<WriteOutcome>;
 }
 
 interface StatusClientOptions {
@@ -42,18 +37,18 @@ export function createStatusClient({
   leading,
   onWritten,
 }: StatusClientOptions): StatusClient {
-  const pathOf = ({ kind, namespace, name }: StatusObject): string => `${pathOfKind(kind, namespace)}/${name}/status`;
+  const pathOf = ({ kind, namespace, name }: ObjectVersion): string => `${pathOfKind(kind, namespace)}/${name}/status`;
   /**
    * True if the gateway owns the object's status. A platform object in another namespace may belong to another gateway,
    * whose fields are not taken over.
    */
-  const isOurs = ({ kind, namespace }: StatusObject): boolean =>
+  const isOurs = ({ kind, namespace }: ObjectVersion): boolean =>
     kind === 'ApiKey' || kind === 'Account' || namespace === gatewayNamespace;
 
   async function write(
-    target: StatusObject,
+    target: ObjectVersion,
     request: Omit<Parameters<KubeClient['request']>[0], 'method'>,
-  ): Promise<'Written' | 'Gone' | 'Taken'> {
+  ): Promise<WriteOutcome> {
     if (!leading()) throw new Error('this replica is no longer the leader');
     try {
       onWritten(target.kind, await client.request({ method: 'PATCH', ...request }));
@@ -66,10 +61,10 @@ export function createStatusClient({
   }
 
   return {
-    apply(target, owner, status) {
+    apply(target, manager, status) {
       const { kind, namespace, name, uid } = target;
       const query = new URLSearchParams({
-        fieldManager: `modelgateway-${owner}.${gatewayNamespace}`,
+        fieldManager: `modelgateway-${manager}.${gatewayNamespace}`,
         ...(isOurs(target) && { force: 'true' }),
       });
       return write(target, {

@@ -124,14 +124,8 @@ export function accountIdOf({
 }
 
 /** "Kind namespace/name", unique over all objects. */
-export function objectId({
-  kind,
-  metadata,
-}: {
-  readonly kind: Kind;
-  readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'>;
-}): string {
-  return `${kind} ${namespacedName(metadata)}`;
+export function objectId(kind: string, object: Pick<ObjectMeta, 'namespace' | 'name'>): string {
+  return `${kind} ${namespacedName(object)}`;
 }
 
 /** The namespace in "Kind namespace/name". */

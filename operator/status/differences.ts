@@ -4,16 +4,12 @@
  */
 import type { ConditionType } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
+import type { StatusManager } from '#kube/status-client.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { sameJson } from './same-json.ts';
 
-export type StatusOwner = 'operator' | 'spending';
-
-/** The status of any kind. */
-export interface StatusBody {
-  readonly conditions?: readonly Condition[];
-  readonly [field: string]: unknown;
-}
+export type StatusOwner = Exclude<StatusManager, 'confirmation'>;
 
 const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'periodStartTime',

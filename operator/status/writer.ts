@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
+import type { WriteOutcome } from '#kube/status-client.ts';
+import type { LiveObject, StatusBody } from '#objects/live-object.ts';
 import { namespaceOfId } from '#objects/resources.ts';
 import {
   bothPartsOf,
@@ -19,21 +21,11 @@ import {
   samePart,
   hasSpending,
 } from './differences.ts';
-import type { StatusBody, StatusOwner } from './differences.ts';
+import type { StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
 
-/** The object that a status belongs to, as the API server has it. */
-export interface StatusTarget {
-  readonly kind: Kind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly status: StatusBody;
-}
-
-/** Gone: the object was deleted. Taken: another gateway's operator owns this status. */
-type WriteOutcome = 'Written' | 'Gone' | 'Taken';
+/** The object that a status belongs to. */
+export type StatusTarget = LiveObject<StatusBody>;
 
 export interface StatusWriterOptions {
   /** The desired status by "Kind namespace/name"; undefined: none. */

@@ -45,7 +45,8 @@ export function createClusterCache({
 
   function begin(): void {
     inUse = true;
-    for (const kind of KINDS) for (const object of objects.ofKind(kind)) dirty.add(objectId(object));
+    for (const kind of KINDS)
+      for (const object of objects.ofKind(kind)) dirty.add(objectId(object.kind, object.metadata));
   }
 
   function keptKind(kind: string): KeptKind {

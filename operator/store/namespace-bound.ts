@@ -114,7 +114,7 @@ export function createNamespaceBound({ maxBytes, exemptNamespace }: BoundOptions
     put({ kind, metadata, bytes }, isWanted = false) {
       const { namespace: name, creationTimestamp: created = '' } = metadata;
       if (name === exemptNamespace) return true;
-      const id = objectId({ kind, metadata });
+      const id = objectId(kind, metadata);
       const namespace = namespaces.get(name) ?? emptyNamespace();
       namespaces.set(name, namespace);
       const known = namespace.objects.get(id);

@@ -13,7 +13,7 @@ import { explainKubeError } from '#kube/errors.ts';
 import { createStatusClient } from '#kube/status-client.ts';
 import { formatTime } from '../status/conditions.ts';
 import { partOf } from '../status/differences.ts';
-import type { LiveObject } from '../store/live-objects.ts';
+import type { LiveObject } from '#objects/live-object.ts';
 import { objectId } from '#objects/resources.ts';
 import { withdrawnStatus } from './retire.ts';
 
@@ -190,7 +190,7 @@ function silentObjects(run: Run): readonly SilentObject[] {
     const gateway = object.spec.gatewayNamespace;
     const confirmedMs = latest.get(gateway);
     if (confirmedMs === undefined || nowMs - confirmedMs < SILENT_AFTER_MS) return undefined;
-    const target = run.writable(objectId(object));
+    const target = run.writable(objectId(object.kind, object.metadata));
     const withdrawn =
       target &&
       withdrawnStatus({ ...target.status }, nowMs, {
@@ -210,7 +210,7 @@ function latestConfirmations(
   for (const object of objects) {
     const gateway = object.spec.gatewayNamespace;
     if (gateway === gatewayNamespace) continue;
-    const confirmedMs = Date.parse(writable(objectId(object))?.status.lastConfirmedTime ?? '');
+    const confirmedMs = Date.parse(writable(objectId(object.kind, object.metadata))?.status.lastConfirmedTime ?? '');
     if (confirmedMs > (latest.get(gateway) ?? -Infinity)) latest.set(gateway, confirmedMs);
   }
   return latest;

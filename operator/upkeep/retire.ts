@@ -11,7 +11,7 @@ import { pathOfKind } from '#kube/parse-object.ts';
 import { createStatusClient } from '#kube/status-client.ts';
 import { formatTime } from '../status/conditions.ts';
 import { partOf } from '../status/differences.ts';
-import type { StatusBody } from '../status/differences.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 
 export interface RetireOptions {
   readonly client: Pick<KubeClient, 'request'>;
@@ -24,7 +24,7 @@ export interface RetireOptions {
 }
 
 /** The fields of an object that may have a status. */
-interface LiveObject {
+interface ListedObject {
   readonly metadata: {
     readonly namespace: string;
     readonly name: string;
@@ -38,7 +38,7 @@ interface LiveObject {
 
 interface ObjectPage {
   readonly metadata: { readonly continue?: string };
-  readonly items: readonly LiveObject[];
+  readonly items: readonly ListedObject[];
 }
 
 const PAGE = 500;
@@ -54,7 +54,7 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
   const statuses = createStatusClient({ ...options, leading: () => true, onWritten: () => undefined });
   const problems: unknown[] = [];
   let written = 0;
-  const retire = async (kind: Kind, { metadata, status }: LiveObject): Promise<void> => {
+  const retire = async (kind: Kind, { metadata, status }: ListedObject): Promise<void> => {
     if (!status || metadata.deletionTimestamp !== undefined) return;
     const retired = withdrawnStatus(status, options.nowMs, GATEWAY_REMOVED);
     if (!retired) return;
@@ -100,7 +100,7 @@ export function withdrawnStatus(
 async function* ownObjects(
   kind: Kind,
   { client, gatewayNamespace, namespaces }: RetireOptions,
-): AsyncGenerator<readonly LiveObject[]> {
+): AsyncGenerator<readonly ListedObject[]> {
   const anywhere = kind === 'ApiKey' || kind === 'Account';
   const places = anywhere ? (namespaces ?? [undefined]) : [gatewayNamespace];
   for (const place of places) {
@@ -109,7 +109,7 @@ async function* ownObjects(
   }
 }
 
-async function* pagesOf(client: Pick<KubeClient, 'request'>, path: string): AsyncGenerator<readonly LiveObject[]> {
+async function* pagesOf(client: Pick<KubeClient, 'request'>, path: string): AsyncGenerator<readonly ListedObject[]> {
   let next = '';
   do {
     const query = new URLSearchParams({ limit: String(PAGE), ...(next !== '' && { continue: next }) });

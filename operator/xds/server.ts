@@ -34,7 +34,7 @@ export interface Peer {
   readonly peer: string;
 }
 
-interface ServerHandlers {
+export interface ServerHandlers {
   connect(caller: Peer, writer: DiscoveryWriter): ClientStream;
   refusals(report: RefusalReport): void;
   /** A replica reports about its proxies until `ended`, or until `end` is called. */
@@ -59,7 +59,7 @@ interface ServerOptions {
   readonly keepaliveMs?: number;
 }
 
-interface RunningServer {
+export interface RunningServer {
   readonly port: number;
   stop(): Promise<void>;
 }

@@ -6,7 +6,6 @@ import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { loadApiKindsSync } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/spending.ts';
-import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
 import type { KubeClient } from '#kube/client.ts';
 import { SYSTEM_CLOCK } from '#runtime/clock.ts';
@@ -27,16 +26,15 @@ import { clusterKeys } from '../../operator/reconcile/cluster-keys.ts';
 import { knownSpending } from '../../operator/reconcile/known-spending.ts';
 import type { KnownSpending } from '../../operator/reconcile/known-spending.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
-import { statusId } from '../../operator/reconcile/status-tracker.ts';
+import { objectId } from '#objects/resources.ts';
 import type { ObjectStatus } from '../../operator/reconcile/status-tracker.ts';
-import type { ProxyProgress } from '../../operator/status/programming.ts';
-import type { UpstreamRefusal } from '../../operator/status/refusals.ts';
+import type { ProxyDistribution } from '../../operator/xds/distribution.ts';
 import { transitionsOf } from '../../operator/status/transitions.ts';
 import { createClusterCache } from '../../operator/store/cluster-cache.ts';
 import type { ClusterCache } from '#objects/cluster-cache.ts';
 import { fingerprintOf, withFingerprints } from '../../operator/security/fingerprint.ts';
 import { deriveKey } from '../../operator/security/gateway-key.ts';
-import type { LiveObject } from '../../operator/store/live-objects.ts';
+import type { LiveObject } from '#objects/live-object.ts';
 import type { Resources } from '#objects/resources.ts';
 import { createSharedBudget } from '../../operator/status/write-budget.ts';
 import { StatusWriter } from '../../operator/status/writer.ts';
@@ -44,23 +42,6 @@ import { startConfirmations } from '../../operator/upkeep/confirmations.ts';
 import { watchFleet } from '../../operator/sources/cluster/fleet.ts';
 import type { Fleet } from '../../operator/sources/cluster/fleet.ts';
 import { watchForRemoval } from '../../operator/upkeep/removal.ts';
-
-/** Publishes the configuration to the proxies and reports their acknowledgements. */
-export interface ProxyDistribution {
-  publish(snapshot: Snapshot): void;
-  /** By "Kind namespace/name"; undefined if the object is not published. */
-  progress(id: string): ProxyProgress | undefined;
-  onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
-  /** The names of the connected proxies; undefined: not all of them are known by name. */
-  connectedNames(): ReadonlySet<string> | undefined;
-  onNames(listener: () => void): () => void;
-  onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
-  /**
-   * Sets the address at which the leader receives this replica's acknowledgements; undefined: this replica leads, or
-   * none does.
-   */
-  leaderAt(address: string | undefined): void;
-}
 
 export interface ClusterManagerOptions {
   readonly client: KubeClient;
@@ -197,7 +178,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
       provider,
       leading,
       writable,
-      ownIds: () => controller.statuses().map(statusId),
+      ownIds: () => controller.statuses().map((each) => objectId(each.kind, each)),
     },
   );
   const unlisten = [

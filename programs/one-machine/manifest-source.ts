@@ -2,7 +2,7 @@
 import type { FilesProvider } from '../../operator/sources/folder/provider.ts';
 import type { TimerClock } from '#runtime/clock.ts';
 import type { MintedSecrets } from '../../operator/reconcile/minted-secrets.ts';
-import { statusId } from '../../operator/reconcile/status-tracker.ts';
+import { objectId } from '#objects/resources.ts';
 import type { StatusTracker } from '../../operator/reconcile/status-tracker.ts';
 import type { ManifestSource } from '../../console/access/files/source.ts';
 
@@ -47,7 +47,7 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
       await provider.refresh(options);
       await parts.settled();
     },
-    statusOf: (object) => tracker.get(statusId(object))?.status,
+    statusOf: (object) => tracker.get(objectId(object.kind, object))?.status,
     readSpending: freshSpending(parts),
     secretOf: (ref) => minted.find(ref, provider.resources),
     async discardSecret(ref) {

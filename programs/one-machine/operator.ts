@@ -30,7 +30,7 @@ import { createSpendingReader } from '../../operator/reconcile/read-spending.ts'
 import { GRACE_MS, releaseKeys } from '../../operator/reconcile/release-keys.ts';
 import type { ReleasedKey } from '../../operator/reconcile/release-keys.ts';
 import { createStatusTracker } from '../../operator/reconcile/status-tracker.ts';
-import { statusId } from '../../operator/reconcile/status-tracker.ts';
+import { objectId } from '#objects/resources.ts';
 import type { ObjectStatus } from '../../operator/reconcile/status-tracker.ts';
 import type { UpstreamRefusal } from '../../operator/status/refusals.ts';
 import { deriveKey } from '../../operator/security/gateway-key.ts';
@@ -184,7 +184,7 @@ async function startController(options: Started, onCreated: (controller: Control
       settled: () => controller.settled(),
     }),
     upstreamRefused({ route, ...refusal }) {
-      tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
+      tracker.refused(objectId('ModelRoute', { namespace: gatewayNamespace, name: route }), {
         ...refusal,
         atMs: clock.nowMs(),
       });
@@ -256,7 +256,7 @@ function placeFaults(
   origins: ReadonlyMap<string, Origin>,
 ): Diagnostic[] {
   return faults.map((fault) => {
-    const object = statusId(fault);
+    const object = objectId(fault.kind, fault);
     const { file, line } = origins.get(object) ?? { file: folder, line: 0 };
     return { severity: 'Error', file, line, object, path: '', message: `refused by the proxy: ${fault.message}` };
   });

@@ -15,7 +15,7 @@ import { provideCluster } from '../../operator/sources/cluster/provider.ts';
 import { ClusterController } from '../../operator/reconcile/cluster-controller.ts';
 import { clusterKeys } from '../../operator/reconcile/cluster-keys.ts';
 import { StatusWriter } from '../../operator/status/writer.ts';
-import type { StatusBody } from '../../operator/status/differences.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 import type { StatusTarget } from '../../operator/status/writer.ts';
 import { ResourceCache } from '../../operator/xds/resource-cache.ts';
 import { createSnapshotChanges } from '../../operator/xds/snapshot-changes.ts';

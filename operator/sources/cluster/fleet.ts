@@ -8,18 +8,10 @@ import type { ListWatchOptions } from '#kube/list-watch.ts';
 import { readyPodsOf } from './parse-endpoints.ts';
 import type { ServicePod } from './parse-endpoints.ts';
 import type { ProxyProgress } from '../../status/programming.ts';
-
-/** What is known of the connected proxies. */
-interface ConnectedProxies {
-  /** By "Kind namespace/name"; undefined if the object is not published. */
-  progress(id: string): ProxyProgress | undefined;
-  /** The same set until it changes; undefined: not all of them are known by name. */
-  connectedNames(): ReadonlySet<string> | undefined;
-  onNames(listener: () => void): () => void;
-}
+import type { ProxyDistribution } from '../../xds/distribution.ts';
 
 export interface FleetOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
-  readonly proxies: ConnectedProxies;
+  readonly proxies: Pick<ProxyDistribution, 'progress' | 'connectedNames' | 'onNames'>;
   readonly namespace: string;
   /** The Service that selects all proxy pods. */
   readonly service: string;

@@ -217,10 +217,7 @@ function watchKind(start: StartWatch, { objects, kind, namespace, onListed }: Wa
         for (const object of page) objects.apply(source, parseResource(kind, object));
       },
       onReplace(all) {
-        objects.retain(
-          source,
-          new Set(all.map(({ metadata }) => objectId({ kind, metadata: { namespace: '', ...metadata } }))),
-        );
+        objects.retain(source, new Set(all.map(({ metadata }) => objectId(kind, { namespace: '', ...metadata }))));
         onListed();
       },
       onApplied: (object) => objects.apply(source, parseResource(kind, object)),

@@ -54,7 +54,7 @@ export function findForbiddenChanges(
   return changed
     .flatMap(({ was, is }) => {
       const schema = kinds.get(is.kind);
-      const object = objectId(is);
+      const object = objectId(is.kind, is.metadata);
       const origin = after.origins.get(object) ?? { file: folder, line: 0 };
       return (schema ? changeErrors(schema, jsonOf(is), jsonOf(was)) : []).map(({ path, message }): Diagnostic => ({
         severity: 'Error',
@@ -78,11 +78,11 @@ function changedObjects(before: Resources, after: Resources): ChangedObject[] {
   const changed = new Map(
     objectsIn(after)
       .filter((object) => !same.has(object))
-      .map((object) => [objectId(object), object]),
+      .map((object) => [objectId(object.kind, object.metadata), object]),
   );
   if (changed.size === 0) return [];
   return [...same].flatMap((was) => {
-    const is = changed.get(objectId(was));
+    const is = changed.get(objectId(was.kind, was.metadata));
     return is ? [{ was, is }] : [];
   });
 }

@@ -12,7 +12,7 @@ import { provideCluster } from '../../../../operator/sources/cluster/provider.ts
 import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';
 import { clusterKeys } from '../../../../operator/reconcile/cluster-keys.ts';
 import { createClusterCache } from '../../../../operator/store/cluster-cache.ts';
-import type { StatusBody } from '../../../../operator/status/differences.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 import { StatusWriter } from '../../../../operator/status/writer.ts';
 import type { StatusTarget } from '../../../../operator/status/writer.ts';
 import { startDistribution } from '../../../../operator/xds/distribution.ts';

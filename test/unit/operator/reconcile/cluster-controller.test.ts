@@ -7,7 +7,7 @@ import { describe, it, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { AccountSpending } from '#ledger/spending.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { LiveObject } from '../../../../operator/store/live-objects.ts';
+import type { LiveObject } from '#objects/live-object.ts';
 import { allOf } from '#objects/resources.ts';
 import type { Resources } from '#objects/resources.ts';
 import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';

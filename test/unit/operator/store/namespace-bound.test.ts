@@ -96,7 +96,7 @@ test('in whatever order objects come, replicas hold the same ones', () => {
           const byId = new Map(
             order.map(({ name, at, length }) => {
               const one = account('team-a', `a${name}`, at, 'x'.repeat(length));
-              return [objectId(one), one] as const;
+              return [objectId(one.kind, one.metadata), one] as const;
             }),
           );
           for (const one of byId.values()) objects.apply('w', one);

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest';
 import type { Account, ApiKey, Condition } from '#crds/types.gen.ts';
 import { startConfirmations } from '../../../../operator/upkeep/confirmations.ts';
 import { formatTime } from '../../../../operator/status/conditions.ts';
-import type { LiveObject } from '../../../../operator/store/live-objects.ts';
+import type { LiveObject } from '#objects/live-object.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { NOW_MS, accountsOf } from '../support.ts';
 
