@@ -5,7 +5,7 @@
  * replica may begin.
  */
 import type { Logger } from 'pino';
-import { createBackoff } from './backoff.ts';
+import { createBackoff } from '#runtime/backoff.ts';
 import type { KubeClient } from './client.ts';
 import type { OperatorClock } from '#runtime/clock.ts';
 import { sleep } from '#runtime/clock.ts';

@@ -6,8 +6,8 @@
  */
 import type { Logger } from 'pino';
 import type { KubeMeter } from './meter.ts';
-import { createBackoff } from './backoff.ts';
-import type { Backoff } from './backoff.ts';
+import { createBackoff } from '#runtime/backoff.ts';
+import type { Backoff } from '#runtime/backoff.ts';
 import { ResponseTooLarge } from './client.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { KubeError, explainKubeError, hasStatus } from './errors.ts';

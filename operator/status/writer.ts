@@ -10,6 +10,7 @@ import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
 import type { WriteOutcome } from '#kube/status-client.ts';
 import type { LiveObject, StatusBody } from '#objects/live-object.ts';
+import { pauseAfter } from '#runtime/backoff.ts';
 import { namespaceOfId } from '#objects/resources.ts';
 import {
   bothPartsOf,
@@ -55,8 +56,7 @@ interface NextWrite {
 const WRITES_PER_SECOND = 200;
 const SPENDING_SHARE = 4;
 const SPENDING_EVERY_MS = 30_000;
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 500, longestMs: 60_000 } as const;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -289,7 +289,7 @@ export class StatusWriter {
     const failures = this.#failures.get(id) ?? 0;
     this.#failures.set(id, failures + 1);
     this.#ready.delete(id); // its watch may have queued it already
-    if (this.#writing) this.#later(id, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS));
+    if (this.#writing) this.#later(id, pauseAfter(failures, RETRY));
   }
 
   #forget(id: string): void {

@@ -51,7 +51,7 @@ export interface ClusterProvider {
   readonly objects: LiveObjects;
   /** The number of objects that do not count, because their namespaces have too many. */
   readonly beyondBound: number;
-  /** The current resources. */
+  /** The current resources. Reading them changes nothing. */
   resources(): Resources;
   /** True if the namespace is known to be in deletion; always false without the right to read Namespaces. */
   isTerminating(namespace: string): boolean;
@@ -93,11 +93,19 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     ...(options.onChange && { onChange: options.onChange }),
     ...(options.admit && { admit: options.admit }),
     onSpecs(kind) {
-      if (kind === 'ModelRoute') followCredentials();
+      if (kind === 'ModelRoute') routesChanged();
       onResources();
     },
   });
-  const credentials = watchCredentials({ ...options, namespace: gatewayNamespace, secrets, onKnown: advance });
+  const credentials = watchCredentials({
+    ...options,
+    namespace: gatewayNamespace,
+    secrets,
+    onKnown() {
+      routesChanged();
+      advance();
+    },
+  });
   const routes = retainRoutes((route) => route.metadata.namespace !== gatewayNamespace || credentials.knows(route));
 
   const start: StartWatch = (collection, handlers) =>
@@ -146,10 +154,11 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     ]);
   }
 
-  function readRoutes(): readonly ModelRoute[] {
-    routes.update(objects.ofKind('ModelRoute'));
+  /** A route was edited, or a Secret that a route names is known. */
+  function routesChanged(): void {
     followCredentials();
-    return routes.shown();
+    routes.update(objects.ofKind('ModelRoute'));
+    followCredentials(); // no longer those that only the replaced versions name
   }
 
   function advance(): void {
@@ -169,7 +178,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
         apiKeys: objects.byNamespace('ApiKey'),
         accounts: objects.byNamespace('Account'),
         groups: objects.ofKind('Group'),
-        modelRoutes: readRoutes(),
+        modelRoutes: routes.shown(),
         priceCatalogs: objects.ofKind('PriceCatalog'),
         secrets: secrets.all(),
         namespaces: namespaces?.labels() ?? NO_LABELS,

@@ -4,7 +4,7 @@
  */
 import type { OperatorClock } from '#runtime/clock.ts';
 import { FairQueue } from '../../store/fair-queue.ts';
-import { createBackoff } from '#kube/backoff.ts';
+import { createBackoff } from '#runtime/backoff.ts';
 import type { KubeClient } from '#kube/client.ts';
 import type { KubeObject } from '#kube/models.ts';
 

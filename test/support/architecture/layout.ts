@@ -105,7 +105,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['@peculiar/x509', 'pino', 'reflect-metadata'],
   },
   'operator/xds': {
-    may: ['contract/snapshot', 'operator/security', 'operator/status/programming.ts'],
+    may: ['contract/snapshot', 'operator/security', 'operator/status/programming.ts', 'runtime/backoff.ts'],
     packages: ['@grpc/grpc-js', 'pino'],
   },
   'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
@@ -187,7 +187,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
   },
   'dataplane/xds': {
-    may: ['dataplane/clock.ts', 'contract/snapshot', 'dataplane/state'],
+    may: ['runtime/backoff.ts', 'dataplane/clock.ts', 'contract/snapshot', 'dataplane/state'],
     packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'],
   },
   'dataplane/telemetry': {
@@ -367,7 +367,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'contract/ledger': 'what a ledger says to those who only read it',
   'contract/activity': 'recent and refused calls, as the console reads them',
   'contract/objects': 'the frozen view of all objects, their Secrets and ids, and what the operator makes of them',
-  runtime: 'the clock of the control plane, turns, and files that survive a crash',
+  runtime: 'the clock of the control plane, turns, backoff, and files that survive a crash',
   web:
     'HTML that cannot be broken out of, the theme of all pages, the price page: shared by the data plane and the ' +
     'console',
@@ -425,12 +425,12 @@ export const PURE: readonly RegExp[] = [
   /^operator\/translate\//,
   /^operator\/status\/(?!writer)/,
   /^operator\/store\//,
-  /^kube\/(?:backoff|parse-)/,
+  /^kube\/parse-/,
   /^operator\/sources\/cluster\/parse-/,
   /^operator\/security\/(?:fingerprint|gateway-key|previous-keys)/,
   /^contract\/(?:activity|ledger|objects|price|snapshot)\//,
   /^contract\/usage\/(?:catalog-diff|csv|filter|optional-fields|record|repriced-call|rows|schema|stream)/,
-  /^runtime\/mutex/,
+  /^runtime\/(?:backoff|mutex)/,
   /^operator\/reconcile\/(?:last-good|known-spending)/,
   /^operator\/xds\/envoy\//,
   /^console\/(?:(?:views|forms|keys|wallet|charts|usage-page|platform|overview)\/|pages\/(?!sign-in))/,
