@@ -34,12 +34,17 @@ RUN rm -rf node_modules/node/node_modules node_modules/node/include node_modules
       ! -iname '*licen[sc]e*' ! -iname '*notice*' -delete \
  && find node_modules -type f -path '*/prebuilds/*' ! -path "*/prebuilds/linux-$(node -p process.arch)/*" -delete \
  && find node_modules -type d -empty -delete
+COPY contract/ contract/
 COPY crds/ crds/
+COPY kube/ kube/
+COPY manifests/ manifests/
+COPY runtime/ runtime/
 COPY console/ console/
 COPY operator/ operator/
 COPY dataplane/ dataplane/
 COPY web/ web/
 COPY demo/ demo/
+COPY programs/ programs/
 COPY bin/ bin/
 # Fills Node's compile cache, to which a read-only root cannot be written later. The cache belongs to the user who runs
 # the programs, by its name, but that user cannot change it. This also shows that everything that any source imports was
@@ -48,7 +53,7 @@ ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN mkdir node_modules/.cache \
  && chown 65532:65532 node_modules/.cache \
  && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node --input-type=module --eval \
-    'import { globSync } from "node:fs"; for (const file of globSync("/app/{bin,console,crds,dataplane,demo,operator,web}/**/*.ts")) if (!file.endsWith("/embedded/checkpoint-thread.ts")) await import(file)' \
+    'import { globSync } from "node:fs"; for (const file of globSync("/app/{bin,console,contract,crds,dataplane,demo,kube,manifests,operator,programs,runtime,web}/**/*.ts")) if (!file.endsWith("/embedded/checkpoint-thread.ts")) await import(file)' \
  && chown --recursive root:root node_modules/.cache
 
 FROM ${RUNTIME_BASE}

@@ -1,6 +1,6 @@
 /** The flags of the data plane that `mgw run` and `mgw dataplane` share: the limits of calls, pings and CORS. */
 import type { Command } from 'commander';
-import type { DataplaneOptions } from '../dataplane/main.ts';
+import type { CallOptions } from '../programs/dataplane.ts';
 import { flag, parseBytes, parseCount, parseDays, parseOrigins, parseSeconds } from './options.ts';
 
 /** The flags, parsed. */
@@ -16,11 +16,6 @@ export interface CallFlags {
   readonly pingAfter: number;
   readonly corsOrigins?: readonly string[];
 }
-
-export type CallOptions = Pick<
-  DataplaneOptions,
-  'maxBodyBytes' | 'maxBufferedBytes' | 'maxRunningJobs' | 'conversationLimits' | 'pingAfterMs' | 'corsOrigins'
->;
 
 export function addCallFlags(command: Command): Command {
   return command

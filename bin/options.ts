@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isIP } from 'node:net';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
+import type { LedgerLocation } from '../programs/ledger-location.ts';
 
 export interface Address {
   readonly host: string;
@@ -147,10 +148,6 @@ export function parseBytes(text: string): number {
     throw new InvalidArgumentError('It must be a size such as 64MiB or 10000000, at most 1GiB.');
   return bytes;
 }
-
-/** The location of a ledger. */
-export type LedgerLocation =
-  { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
 /** Parses whole seconds, at most a day. */
 export function parseSeconds(text: string): number {

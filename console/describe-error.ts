@@ -2,7 +2,7 @@
  * [P] Maps a thrown error to an error page: status, title and a message that says what to do. For an unexpected error
  * the page shows only the request id.
  */
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { AccessError } from './access/access.ts';
 import type { AccessErrorReason, ApiFieldError } from './access/access.ts';
 

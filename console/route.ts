@@ -6,9 +6,10 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
-import type { LoadedFolder } from '../operator/files/load-folder.ts';
-import type { Resources } from '../operator/store/resources.ts';
-import type { ActivityReader } from '../dataplane/activity/activity.ts';
+import type { LoadedFolder } from '#manifests/load-folder.ts';
+import type { Resources } from '#objects/resources.ts';
+import type { Translator } from '#objects/translator.ts';
+import type { ActivityReader } from '#activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
 import type { Schemas } from './forms/schema-faults.ts';
@@ -24,6 +25,8 @@ export interface ConsoleDeps {
   readonly activity?: ActivityReader | undefined;
   /** The operator's copy of the cluster, read without a person's rights: only for public facts such as prices. */
   readonly resources: () => Resources;
+  /** The operator's translation of them, by which pages show what the gateway offers and would say of an edit. */
+  readonly translator: Translator;
   /** The schemas by which forms are checked before anything is sent. */
   readonly schemas: Schemas;
   /** Parses manifests and checks them as the API server would. */

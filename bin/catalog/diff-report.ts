@@ -1,7 +1,7 @@
 /** Formats a catalog diff as a table, as JSON, or as Markdown for a comment on a pull request. */
-import { formatDecimal } from '../../dataplane/snapshot/decimal.ts';
-import { DIMENSIONS } from '../../dataplane/state/catalog-diff.ts';
-import type { CatalogDiff, Change } from '../../dataplane/state/catalog-diff.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
+import { DIMENSIONS } from '#usage/catalog-diff.ts';
+import type { CatalogDiff, Change } from '#usage/catalog-diff.ts';
 import { textTable } from '../text-table.ts';
 
 export type DiffFormat = 'table' | 'json' | 'markdown';

@@ -2,12 +2,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { loadApiKinds } from '../../crds/schema/load.ts';
 import type { PriceCatalog } from '../../crds/schema/types.gen.ts';
-import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
-import { countGenerations } from '../../operator/files/generations.ts';
-import { createLoader } from '../../operator/files/load-folder.ts';
-import { readFolder } from '../../operator/files/provider.ts';
-import { allOf, groupsOfKeys } from '../../operator/store/resources.ts';
-import type { Resources } from '../../operator/store/resources.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { countGenerations } from '#manifests/generations.ts';
+import { createLoader } from '#manifests/load-folder.ts';
+import { readFolder } from '../../operator/sources/folder/provider.ts';
+import { allOf, groupsOfKeys } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';

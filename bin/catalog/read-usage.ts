@@ -1,6 +1,6 @@
 /** Reads the calls that `mgw usage --format json` printed, to price them again. */
-import type { BillLine } from '../../dataplane/price/bill.ts';
-import type { DiffedCall } from '../../dataplane/state/catalog-diff.ts';
+import type { BillLine } from '#price/bill.ts';
+import type { DiffedCall } from '#usage/catalog-diff.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { isRecord } from './lists/records.ts';
 import type { JsonRecord } from './lists/records.ts';

@@ -1,8 +1,8 @@
 /** Implements `mgw catalog diff`. */
-import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
-import type { DiffedCall } from '../../dataplane/state/catalog-diff.ts';
+import { catalogsOf, diffCatalogs } from '#usage/catalog-diff.ts';
+import type { DiffedCall } from '#usage/catalog-diff.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import type { LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import { readRecords } from '../usage/usage.ts';
 import { formatDiff } from './diff-report.ts';
 import type { DiffFormat } from './diff-report.ts';

@@ -1,7 +1,7 @@
 /** `mgw catalog`: imports price lists as pull requests, and shows what a change of prices would have cost. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
-import type { LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import type { DiffFormat } from '../catalog/diff-report.ts';
 
 interface ImportFlags {

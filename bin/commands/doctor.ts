@@ -5,7 +5,7 @@ import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseLedger, parseNamespace } from '../options.ts';
-import type { LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import { assertFolder } from '../run/data-folder.ts';
 import { explainStart } from '../run/start-errors.ts';
 import { addXdsFlags, checkXdsFlags, securityOf } from '../xds-flags.ts';

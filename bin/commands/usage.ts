@@ -1,7 +1,7 @@
 /** `mgw usage`: prints usage records from a ledger's file or a shared ledger, also while gateways use it. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
-import type { LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import type { UsageFormat } from '../usage/format.ts';
 import { isSummedBy, SUMMED_BY } from '../usage/sums.ts';
 

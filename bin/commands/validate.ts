@@ -1,6 +1,6 @@
 /** `mgw validate`: lists the errors that an API server and an operator would report on a folder, for pull requests. */
 import { Command } from 'commander';
-import type { Diagnostic } from '../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '#manifests/diagnostic.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseNamespace } from '../options.ts';
@@ -31,7 +31,7 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
     .action(async (folder: string, flags: ValidateFlags) => {
       assertFolder('DIR', folder);
       const [{ formatDiagnostic }, { findUnpricedWays, validateFolder }] = await Promise.all([
-        import('../../operator/files/diagnostic.ts'),
+        import('#manifests/diagnostic.ts'),
         import('../../operator/reconcile/validate-folder.ts'),
       ]);
       const problems = await validateFolder(folder, { gatewayNamespace: flags.gatewayNamespace, nowMs: Date.now() });

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { pino } from 'pino';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 import type { XdsClientOptions } from '../../dataplane/xds/client.ts';
-import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { VERSION } from '../version.ts';
 

@@ -3,10 +3,8 @@
  * whose group does not exist, a route whose Secret is missing, or a model without a price. On a single machine nothing
  * else reports them.
  */
-import type { Operator } from '../../operator/file.ts';
-
-type Changes = Awaited<ReturnType<Operator['statusChanges']>>;
-type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
+import type { ObjectStatus } from '../../operator/reconcile/status-tracker.ts';
+import type { StatusChanges } from '../../programs/one-machine/operator.ts';
 
 /** Condition types that are reported while they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready', 'CredentialReady'];
@@ -32,7 +30,7 @@ const SILENT_REASONS = new Set([
 
 interface ConditionReport {
   /** Prints an object's new warnings and forgets fixed ones. */
-  update(changes: Changes): void;
+  update(changes: StatusChanges): void;
 }
 
 export function createConditionReport(print: (line: string) => void): ConditionReport {

@@ -1,17 +1,17 @@
 /** `mgw operator`: checks the flags, and runs the operator for a cluster until a signal ends it. */
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
-import { openClusterOperator } from '../../operator/cluster.ts';
-import type { ClusterOperator } from '../../operator/cluster.ts';
-import type { ClusterSettings } from '../../operator/cluster/settings.ts';
-import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
-import type { SharedAccess } from '../../operator/kube/access.ts';
+import { openClusterOperator } from '../../programs/cluster-operator.ts';
+import type { ClusterOperator } from '../../programs/cluster-operator.ts';
+import type { ClusterSettings } from '../../programs/cluster-operator/settings.ts';
+import { NoKubeAccess, openAccess } from '#kube/access.ts';
+import type { SharedAccess } from '#kube/access.ts';
 import { parseSidecarSettings, SettingsFault } from '../../operator/webhook/settings.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { openLedger } from '../open-ledger.ts';
+import { openLedger } from '../../programs/open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
-import type { LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import { VERSION } from '../version.ts';
 import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';

@@ -1,8 +1,8 @@
 /** `mgw retire`: updates the statuses of the gateway's objects once. */
-import { retireObjects } from '../../operator/cluster/retire.ts';
-import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
-import { createKubeClient } from '../../operator/kube/client.ts';
-import { KubeError, KubeUnreachable, explainKubeError } from '../../operator/kube/errors.ts';
+import { retireObjects } from '../../operator/upkeep/retire.ts';
+import { NoKubeAccess, openAccess } from '#kube/access.ts';
+import { createKubeClient } from '#kube/client.ts';
+import { KubeError, KubeUnreachable, explainKubeError } from '#kube/errors.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { VERSION } from '../version.ts';

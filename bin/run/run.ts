@@ -6,26 +6,31 @@ import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import type { DemoProvider } from '../../demo/provider.ts';
-import type { FileConsole } from '../../operator/file-console.ts';
+import type { FileConsole } from '../../programs/one-machine/console.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
+import { formatDiagnostic } from '#manifests/diagnostic.ts';
+import type { Diagnostic } from '#manifests/diagnostic.ts';
+import { VERSION } from '../version.ts';
 import { callOptions } from '../call-flags.ts';
 import type { CallFlags } from '../call-flags.ts';
 import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
 import { CommandFailed } from '../exit-codes.ts';
-import { openActivity } from '../open-activity.ts';
-import { openLedger } from '../open-ledger.ts';
-import { deleteUnwanted, openResponses } from '../open-responses.ts';
+import { openActivity } from '../../programs/open-activity.ts';
+import { openLedger } from '../../programs/open-ledger.ts';
+import { deleteUnwanted, openResponses } from '../../programs/open-responses.ts';
 import { formatAddress, urlOf } from '../options.ts';
-import type { Address, LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
+import type { Address } from '../options.ts';
 import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
 import type { KeyFile } from './data-folder.ts';
-import { startGateway } from './gateway.ts';
-import type { Gateway } from './gateway.ts';
+import { startGateway } from '../../programs/one-machine.ts';
+import type { Gateway } from '../../programs/one-machine.ts';
+import { createConditionReport } from './condition-report.ts';
 import { startMessage } from './start-message.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
-import { standardOutput } from './output.ts';
+import { PROCESS_STATS, standardOutput } from './output.ts';
 
 /** The flags of `mgw run`, parsed. */
 export interface RunFlags extends CallFlags {
@@ -82,6 +87,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
   const demoAddress = flags.withDemoProvider === true ? DEMO_ADDRESS : flags.withDemoProvider;
   const dataDir = dataFolder(flags);
   const minted = new Set<string>();
+  const report = createConditionReport(print);
   let answering = false;
   let { consoleUrl } = flags;
   try {
@@ -108,7 +114,12 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         admin: flags.admin,
         ...callOptions(flags),
         consoleUrl: () => consoleUrl,
-        print: (line) => process.stderr.write(`${line}\n`),
+        version: VERSION,
+        process: PROCESS_STATS,
+        env: process.env,
+        onProblems: printProblems,
+        onWarnings: (warnings) => warnings.forEach((warning) => print(formatDiagnostic(warning))),
+        onStatuses: (changes) => report.update(changes),
         onMinted(made) {
           if (flags.hello && !answering) minted.add(made.key);
           else printKey(made, dataDir);
@@ -130,6 +141,17 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       ...(demoAddress ? [{ flag: '--with-demo-provider', ...demoAddress }] : []),
     ]);
   }
+}
+
+/** Prints a line about the manifests. */
+function print(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function printProblems(problems: readonly Diagnostic[]): void {
+  if (problems.length === 0) return print('the manifests are in order again');
+  for (const problem of problems) print(formatDiagnostic(problem));
+  print('the last good configuration stays in force');
 }
 
 async function closeOpened(opening: Promise<Ledger>): Promise<void> {
@@ -157,7 +179,7 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   const { gateway, dataDir, log } = parts;
   if (flags.console === false) return undefined;
   await delay(CONSOLE_AFTER_MS);
-  const { startFileConsole, ConsoleFileFault } = await import('../../operator/file-console.ts');
+  const { startFileConsole, ConsoleFileFault } = await import('../../programs/one-machine/console.ts');
   const { createChannelDoctor } = await import('../doctor/examine.ts');
   const asked = typeof flags.console === 'object' ? flags.console : undefined;
   const listen = asked ?? CONSOLE_ADDRESS;

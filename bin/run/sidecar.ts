@@ -2,8 +2,8 @@
  * `mgw sidecar`: checks the flags, and runs a sidecar until a signal ends it. It imports little, because an app waits
  * for the sidecar when it starts.
  */
-import { openSidecar } from '../../dataplane/sidecar/main.ts';
-import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
+import { openSidecar } from '../../programs/sidecar.ts';
+import type { RunningSidecar } from '../../programs/sidecar.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';

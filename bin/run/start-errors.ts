@@ -1,7 +1,7 @@
 /** Explains why a process cannot start. */
 import { BasePathTaken } from '../../console/base-path.ts';
 import { InvalidForwardProxy } from '../../dataplane/upstream/forward-proxy.ts';
-import { InvalidManifests, formatDiagnostic } from '../../operator/files/diagnostic.ts';
+import { InvalidManifests, formatDiagnostic } from '#manifests/diagnostic.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { explainListen, systemErrorOf } from './listen-errors.ts';
 import type { FlagAddress } from './listen-errors.ts';

@@ -1,6 +1,6 @@
 /** The message that `mgw run --hello` prints: addresses, the key, and example calls. */
-import { Endpoint, Protocol } from '../../dataplane/snapshot/snapshot.gen.ts';
-import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+import { Endpoint, Protocol } from '#snapshot/snapshot.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 
 interface ConsoleFacts {
   readonly url: string;

@@ -1,8 +1,8 @@
 /** Formats usage records as a table, JSON (one list) or CSV. Amounts are decimal USD. */
-import { viewLines } from '../../dataplane/price/bill.ts';
-import { keyIdOf } from '../../dataplane/usage/filter.ts';
-import { marginNanoUsd, usageColumns, usageCsv, usd } from '../../dataplane/usage/csv.ts';
-import type { UsageRecord } from '../../dataplane/usage/record.ts';
+import { viewLines } from '#price/bill.ts';
+import { keyIdOf } from '#usage/filter.ts';
+import { marginNanoUsd, usageColumns, usageCsv, usd } from '#usage/csv.ts';
+import type { UsageRecord } from '#usage/record.ts';
 
 export type UsageFormat = 'table' | 'json' | 'csv';
 

@@ -1,7 +1,7 @@
 /** Sums usage records by the names that are charged: key, account, namespace, group, model or a label. */
-import { csvLine, usd } from '../../dataplane/usage/csv.ts';
-import { keyIdOf, namespaceOf } from '../../dataplane/usage/filter.ts';
-import type { UsageRecord } from '../../dataplane/usage/record.ts';
+import { csvLine, usd } from '#usage/csv.ts';
+import { keyIdOf, namespaceOf } from '#usage/filter.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { textTable } from '../text-table.ts';
 import type { UsageFormat, UsageWriter } from './format.ts';
 

@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
-import { readUsageFile } from '../../dataplane/usage/file.ts';
-import type { UsageFilter } from '../../dataplane/usage/filter.ts';
-import type { UsageRecord } from '../../dataplane/usage/record.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import { readUsageFile } from '#usage/file.ts';
+import type { UsageFilter } from '#usage/filter.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import type { LedgerLocation } from '../options.ts';
+import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import { defaultDataFolder } from '../run/data-folder.ts';
 import { usageWriter } from './format.ts';
 import type { UsageFormat } from './format.ts';

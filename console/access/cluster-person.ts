@@ -5,13 +5,13 @@
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
-import { MERGE_PATCH } from '../../operator/kube/client.ts';
-import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
-import { hasStatus } from '../../operator/kube/errors.ts';
-import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from '../../operator/kube/parse-object.ts';
-import { KEY_ENTRY, isCreatedFor, rotationOf, secretNameOf } from '../../operator/store/key-secret.ts';
-import { namespacedName } from '../../operator/store/resources.ts';
-import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
+import { MERGE_PATCH } from '#kube/client.ts';
+import type { KubeClient, KubeJson } from '#kube/client.ts';
+import { hasStatus } from '#kube/errors.ts';
+import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from '#kube/parse-object.ts';
+import { KEY_ENTRY, isCreatedFor, rotationOf, secretNameOf } from '#objects/key-secret.ts';
+import { namespacedName, objectId } from '#objects/resources.ts';
+import type { ClusterCache } from '#objects/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 import { accessErrorOf } from './kube-errors.ts';
@@ -64,7 +64,7 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
       asAccessErrors(async () => {
         const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
         await client.request({ method: 'DELETE', path: pathOf(kind, ref), body });
-        await cache.waitFor(`${kind} ${namespacedName(ref)}`, { uid, resourceVersion: undefined });
+        await cache.waitFor(objectId(kind, ref), { uid, resourceVersion: undefined });
       }),
     readKeyText: (ref) =>
       asAccessErrors(async () => {
@@ -113,7 +113,7 @@ async function read<K extends Kind>(client: Client, kind: K, ref: ObjectRef): Pr
 async function written<K extends Kind>(cache: ClusterCache, kind: K, answer: KubeJson): Promise<ObjectOf<K>> {
   const object = ofKind(kind, answer);
   const { uid = '', resourceVersion } = object.metadata;
-  await cache.waitFor(`${kind} ${namespacedName(object.metadata)}`, { uid, resourceVersion });
+  await cache.waitFor(objectId(kind, object.metadata), { uid, resourceVersion });
   return object;
 }
 
@@ -205,7 +205,7 @@ function refuseOther<K extends Kind>(
   live: ObjectOf<K> | undefined,
   { kind, ref, seen }: { readonly kind: Kind; readonly ref: ObjectRef; readonly seen: ObjectChange },
 ): asserts live is ObjectOf<K> {
-  const what = `${kind} ${namespacedName(ref)}`;
+  const what = objectId(kind, ref);
   if (!live) throw new AccessError('NotFound', `There is no ${what} any more.`);
   if (live.metadata.uid !== seen.uid)
     throw new AccessError('Conflict', `${what} was deleted and created again since you opened it.`);

@@ -2,17 +2,17 @@
  * The shared state of a cluster's consoles: entries of a Secret in the gateway's namespace. The first change makes the
  * Secret. Each replica watches it, and writes only the version that it has read.
  */
-import { MERGE_PATCH } from '../../operator/kube/client.ts';
-import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
-import { explainKubeError, hasStatus } from '../../operator/kube/errors.ts';
-import { startListWatch } from '../../operator/kube/list-watch.ts';
-import type { ListWatchOptions } from '../../operator/kube/list-watch.ts';
-import { parseSecretObject, pathOfSecrets } from '../../operator/kube/parse-object.ts';
-import { isNewer } from '../../operator/store/relevance.ts';
-import type { SecretObject } from '../../operator/store/resources.ts';
+import { MERGE_PATCH } from '#kube/client.ts';
+import type { KubeClient, KubeJson } from '#kube/client.ts';
+import { explainKubeError, hasStatus } from '#kube/errors.ts';
+import { startListWatch } from '#kube/list-watch.ts';
+import type { ListWatchOptions } from '#kube/list-watch.ts';
+import { parseSecretObject, pathOfSecrets } from '#kube/parse-object.ts';
+import { isNewer } from '#objects/relevance.ts';
+import type { SecretObject } from '#objects/resources.ts';
 import { AccessError } from './access.ts';
 import type { SharedState, StateEntry } from './shared-state.ts';
-import { createMutex } from '../../operator/store/mutex.ts';
+import { createMutex } from '#runtime/mutex.ts';
 
 interface ClusterStateOptions extends Pick<ListWatchOptions, 'clock' | 'meter' | 'log'> {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;

@@ -4,8 +4,8 @@
  * touches one place, and the console waits until the operator has applied it.
  */
 import type { ApiKey, Kind } from '#crds/types.gen.ts';
-import { KEY_ENTRY, secretRefOf } from '../../operator/store/key-secret.ts';
-import { allOf } from '../../operator/store/resources.ts';
+import { KEY_ENTRY, secretRefOf } from '#objects/key-secret.ts';
+import { allOf } from '#objects/resources.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
@@ -13,7 +13,7 @@ import type { ManifestSource } from './files/source.ts';
 import { readOnlyReason } from './files/write-file.ts';
 import { keysOfList } from './key-access.ts';
 import type { KeyDirectory } from './key-access.ts';
-import { createMutex } from '../../operator/store/mutex.ts';
+import { createMutex } from '#runtime/mutex.ts';
 
 interface FilesAccessOptions extends FolderChanges {
   /** Whether this is the admin token. */

@@ -3,7 +3,7 @@
  * nothing. A key is found by the hash that its status shows; its text is kept nowhere but in the sealed session.
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
-import { namespacedName } from '../../operator/store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 import { AccessError } from './access.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 

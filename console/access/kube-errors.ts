@@ -2,7 +2,7 @@
  * [P] Converts the API server's refusals for the person who asked, in the server's own words: schema and CEL errors at
  * their fields, denials of policies and webhooks as errors of the whole object.
  */
-import { KubeError } from '../../operator/kube/errors.ts';
+import { KubeError } from '#kube/errors.ts';
 import { AccessError } from './access.ts';
 import type { AccessErrorReason, ApiFieldError } from './access.ts';
 

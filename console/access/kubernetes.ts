@@ -3,11 +3,11 @@
  * used for people. Only hashes of tokens are kept, as cache keys.
  */
 import { createHash } from 'node:crypto';
-import type { SharedAccess } from '../../operator/kube/access.ts';
-import { createKubeClient } from '../../operator/kube/client.ts';
-import type { KubeClientOptions } from '../../operator/kube/client.ts';
-import { hasStatus } from '../../operator/kube/errors.ts';
-import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
+import type { SharedAccess } from '#kube/access.ts';
+import { createKubeClient } from '#kube/client.ts';
+import type { KubeClientOptions } from '#kube/client.ts';
+import { hasStatus } from '#kube/errors.ts';
+import type { ClusterCache } from '#objects/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleAccess, PersonAccess } from './access.ts';
 import { clusterPerson } from './cluster-person.ts';

@@ -5,9 +5,9 @@
  */
 import { API_GROUP, PLURALS } from '#crds/types.gen.ts';
 import type { Kind } from '#crds/types.gen.ts';
-import type { KubeClient } from '../../operator/kube/client.ts';
-import { hasStatus } from '../../operator/kube/errors.ts';
-import { pathOfKind } from '../../operator/kube/parse-object.ts';
+import type { KubeClient } from '#kube/client.ts';
+import { hasStatus } from '#kube/errors.ts';
+import { pathOfKind } from '#kube/parse-object.ts';
 import type { AccessVerb } from './access.ts';
 import { createTtlCache } from './ttl-cache.ts';
 

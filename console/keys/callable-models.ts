@@ -12,12 +12,17 @@ export interface CallableModel {
 
 /** Models that have a price, are served by the key's group, and are on its list; chat models first, then by name. */
 export function callableModels(
-  { resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>,
+  { resources, gatewayNamespace, translator }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace' | 'translator'>,
   { metadata, spec }: ApiKey,
 ): CallableModel[] {
   const facts = resources();
   const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
-  const [choice] = groupChoices(groups, facts, { namespace: metadata.namespace, gatewayNamespace, current: '' });
+  const [choice] = groupChoices(groups, facts, {
+    namespace: metadata.namespace,
+    gatewayNamespace,
+    translator,
+    current: '',
+  });
   const callable = (choice?.models ?? []).filter((model) => spec.models?.includes(model) ?? true);
   const served = Map.groupBy(
     facts.modelRoutes.flatMap((route) => route.spec.models),

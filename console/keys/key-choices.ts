@@ -1,12 +1,10 @@
 /** [P] The options of a key form: groups with their models and ratios, and the accounts that the person may see. */
 import type { Account, Group, PriceCatalog } from '#crds/types.gen.ts';
 import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
-import type { Resources } from '../../operator/store/resources.ts';
-import { compareName } from '../../operator/translate/conflicts.ts';
-import { translateGroups } from '../../operator/translate/group.ts';
-import type { TranslatedGroup } from '../../operator/translate/group.ts';
-import { admitsNamespace } from '../../operator/translate/references.ts';
-import type { PageRequest } from '../route.ts';
+import type { Resources } from '#objects/resources.ts';
+import { admitsNamespace } from '#objects/selectors.ts';
+import type { GroupOffer } from '#objects/translator.ts';
+import type { ConsoleDeps, PageRequest } from '../route.ts';
 
 /**
  * Choices for people who may see or create keys in the namespace. Names, ratios and models of groups are public, as on
@@ -14,7 +12,7 @@ import type { PageRequest } from '../route.ts';
  */
 export function groupsOfNamespace({ deps }: PageRequest, namespace: string, current: string): GroupChoice[] {
   const facts = deps.resources();
-  return groupChoices(facts.groups, facts, { namespace, gatewayNamespace: deps.gatewayNamespace, current });
+  return groupChoices(facts.groups, facts, { ...deps, namespace, current });
 }
 
 /** The groups that admit any of the namespaces, by name. */
@@ -77,9 +75,8 @@ export interface GroupChoice {
 type GroupFacts = Pick<Resources, 'groups' | 'modelRoutes' | 'priceCatalogs' | 'namespaces'>;
 
 /** The key that the choices are for. */
-interface Asker {
+interface Asker extends Pick<ConsoleDeps, 'gatewayNamespace' | 'translator'> {
   readonly namespace: string;
-  readonly gatewayNamespace: string;
   /** The key's current group, which stays a choice in any case. */
   readonly current: string;
 }
@@ -88,9 +85,9 @@ interface Asker {
 export function groupChoices(
   seen: readonly Group[],
   facts: GroupFacts,
-  { namespace, gatewayNamespace, current }: Asker,
+  { namespace, gatewayNamespace, translator, current }: Asker,
 ): GroupChoice[] {
-  const { translated, priced } = offersOf(facts, gatewayNamespace);
+  const { translated, priced } = offersOf(facts, { gatewayNamespace, translator });
   const choices = seen
     .filter(({ metadata }) => metadata.namespace === gatewayNamespace)
     .flatMap((group): GroupChoice[] => {
@@ -125,33 +122,27 @@ export function groupChoices(
 interface Offers {
   readonly modelRoutes: GroupFacts['modelRoutes'];
   readonly priceCatalogs: GroupFacts['priceCatalogs'];
-  readonly translated: ReadonlyMap<string, TranslatedGroup>;
+  readonly translated: ReadonlyMap<string, GroupOffer>;
   readonly priced: ReadonlySet<string>;
 }
 
 const known = new WeakMap<GroupFacts['groups'], Offers>();
 
-function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
+function offersOf(
+  facts: GroupFacts,
+  { gatewayNamespace, translator }: Pick<Asker, 'gatewayNamespace' | 'translator'>,
+): Offers {
   const { groups, modelRoutes, priceCatalogs } = facts;
   const before = known.get(groups);
   if (before?.modelRoutes === modelRoutes && before.priceCatalogs === priceCatalogs) return before;
   const offers = {
     modelRoutes,
     priceCatalogs,
-    translated: translatedGroups(facts, gatewayNamespace),
+    translated: translator.offersOf(facts, gatewayNamespace),
     priced: pricedModels(priceCatalogs, gatewayNamespace),
   };
   known.set(groups, offers);
   return offers;
-}
-
-function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
-  const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] =>
-    objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace);
-  // sorted as gather sorts them, so that the memo returns the operator's own translation
-  const accepted = here(modelRoutes).sort(compareName);
-  const all = translateGroups(here(groups), { accepted, refused: new Set(), refusedGroups: new Set() });
-  return new Map(all.map((each) => [each.group.metadata.name, each]));
 }
 
 function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: string): Set<string> {
@@ -163,7 +154,7 @@ function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: strin
 }
 
 /** An Automatic group multiplies its own ratio with that of the member that serves. */
-function ratioOf({ spec }: Group, translated: ReadonlyMap<string, TranslatedGroup>): string {
+function ratioOf({ spec }: Group, translated: ReadonlyMap<string, GroupOffer>): string {
   const own = parseDecimal(spec.priceRatio);
   if (own === undefined) return spec.priceRatio;
   if (spec.type === 'Direct') return formatDecimal(own);

@@ -5,7 +5,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import type { BarTone } from '#web/theme/bar.ts';
-import { secretNameOf } from '../../operator/store/key-secret.ts';
+import { secretNameOf } from '#objects/key-secret.ts';
 import { rateText } from '../views/rate-limits.ts';
 import { renderStatusDot } from '../views/status-mark.ts';
 import { accountPath } from '../wallet/account-facts.ts';

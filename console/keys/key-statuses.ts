@@ -2,7 +2,7 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { generationRates } from '#web/pricing/dollars.ts';
 import type { PriceFigures, PriceList } from '#web/pricing/price-list.ts';
-import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
+import { accountIdOf, namespacedName } from '#objects/resources.ts';
 import { priceListOf } from '../pages/prices.ts';
 import type { PageRequest } from '../route.ts';
 import { accountFacts } from '../wallet/account-facts.ts';

@@ -1,6 +1,6 @@
 /** One account, or one key of an account that the person may not see: figures, spending, the latest calls, credit. */
 import type { Account } from '#crds/types.gen.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { renderBalance, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
@@ -13,7 +13,7 @@ import type { OutputLabel } from '../usage-page/output-label.ts';
 import { groupNames } from '../usage-page/names.ts';
 import { readRecordedNames } from '../usage/recorded-names.ts';
 import type { KeyName } from '../usage/usage.ts';
-import { namespacedName } from '../../operator/store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import type { AccountStatusFinding } from '../wallet/account-status.ts';

@@ -1,8 +1,8 @@
 /** One call of an account: the ledger's record, and what the proxies noted of it. */
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { html } from '#web/html.ts';
-import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
+import type { ActivityEntry } from '#activity/activity.ts';
 import { AccessError } from '../access/access.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../usage-page/names.ts';

@@ -1,6 +1,6 @@
 /** A key's spending over time, its refused calls and its calls, newest first, for everybody who may read the key. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { keyTabPage } from '../keys/key-tabs.ts';

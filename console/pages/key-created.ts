@@ -8,7 +8,7 @@ import { html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderSnippets } from '#web/pricing/model-page.ts';
 import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '#web/snippets.ts';
-import { KEY_LABEL, secretNameOf } from '../../operator/store/key-secret.ts';
+import { KEY_LABEL, secretNameOf } from '#objects/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { callableModels } from '../keys/callable-models.ts';
 import type { CallableModel } from '../keys/callable-models.ts';

@@ -2,7 +2,7 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { secretNameOf } from '../../operator/store/key-secret.ts';
+import { secretNameOf } from '#objects/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { errorsOfRefusal } from '../forms/api-key.ts';
 import type { FormError } from '../forms/api-key.ts';

@@ -4,7 +4,7 @@ import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderSnippets } from '#web/pricing/model-page.ts';
 import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf, toolSnippetsOf } from '#web/snippets.ts';
-import { namespacedName } from '../../operator/store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 import { callableModels } from '../keys/callable-models.ts';
 import type { CallableModel } from '../keys/callable-models.ts';
 import { keyTabPage } from '../keys/key-tabs.ts';

@@ -4,7 +4,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { pluralize, formatCount } from '#web/format.ts';
 import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { accountIdOf } from '../../operator/store/resources.ts';
+import { accountIdOf } from '#objects/resources.ts';
 import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
 import {

@@ -1,5 +1,5 @@
 /** The first page: what needs attention, and what is being spent. */
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { readKeyStatuses } from '../keys/key-statuses.ts';
 import { KEY_STATUSES } from '../keys/key-status.ts';
 import type { KeyStatus } from '../keys/key-status.ts';

@@ -53,10 +53,11 @@ async function showChange(request: PageRequest): Promise<HandlerResult> {
   if ('mistakes' in edit) return changePage(request, draft, NOTHING, edit.mistakes);
   const scope = await readScope(request);
   const calls = usage.records(callQueryOf(scope, { ...NO_FILTER, sinceMs: nowMs - days * DAY_MS, untilMs: nowMs }));
-  const { gatewayNamespace, nextTurn } = deps;
+  const { gatewayNamespace, translator, nextTurn } = deps;
   const change = await priceChange(edit.catalog, calls, {
     resources: deps.resources(),
     gatewayNamespace,
+    translator,
     nextTurn,
     nowMs,
     gone,

@@ -16,11 +16,11 @@ import { parsePricingQuery } from '#web/pricing/query.ts';
 import type { PricingQuery } from '#web/pricing/query.ts';
 import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
-import { indexPrices, priceAt } from '../../dataplane/state/compile-pricing.ts';
-import type { PriceEntry } from '../../dataplane/state/compile-pricing.ts';
-import { withoutTenants } from '../../operator/store/resources.ts';
-import type { Resources } from '../../operator/store/resources.ts';
-import { translate } from '../../operator/translate/translate.ts';
+import { indexPrices, priceAt } from '#price/model-prices.ts';
+import type { PriceEntry } from '#price/model-prices.ts';
+import { withoutTenants } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
+import type { Translator } from '#objects/translator.ts';
 import { AccessError } from '../access/access.ts';
 import { seesPriceChanges } from './price-change.ts';
 import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
@@ -56,7 +56,7 @@ async function showPrices(request: PageRequest): Promise<HandlerResult> {
 /** The prices of all groups as they are now. */
 export function priceListOf(deps: ConsoleDeps): PriceList {
   let compile = compilers.get(deps);
-  if (!compile) compilers.set(deps, (compile = createPriceLists(deps.gatewayNamespace)));
+  if (!compile) compilers.set(deps, (compile = createPriceLists(deps)));
   return compile(deps.resources(), deps.nowMs());
 }
 
@@ -92,17 +92,26 @@ export const pricesRoutes: readonly ConsoleRoute[] = [
 ];
 
 /** The price list of the resources. Returns the same object while the resources that prices come from are the same. */
-export function createPriceLists(gatewayNamespace: string): (resources: Resources, nowMs: number) => PriceList {
+export function createPriceLists({
+  gatewayNamespace,
+  translator,
+}: {
+  readonly gatewayNamespace: string;
+  readonly translator: Translator;
+}): (resources: Resources, nowMs: number) => PriceList {
   let last: { readonly sources: readonly unknown[]; readonly list: PriceList; readonly untilMs: number } | undefined;
   return (resources, nowMs) => {
     const { groups, modelRoutes, priceCatalogs, malformed, secrets } = resources;
     const sources = [groups, modelRoutes, priceCatalogs, malformed, secrets];
     const isSame = last !== undefined && sources.every((source, index) => source === last?.sources[index]);
     if (last && isSame && nowMs < last.untilMs) return last.list;
-    const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } = translate(withoutTenants(resources), {
-      gatewayNamespace,
-      nowMs,
-    });
+    const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } = translator.translate(
+      withoutTenants(resources),
+      {
+        gatewayNamespace,
+        nowMs,
+      },
+    );
     const list = compilePriceList(snapshot);
     last = { sources, list, untilMs };
     return list;

@@ -1,5 +1,5 @@
 /** What calls cost over time, split by model, key, group or account. */
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';

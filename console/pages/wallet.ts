@@ -4,7 +4,7 @@ import { columnPlaces, formatCount, pluralize, renderBalance, renderUsd } from '
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
-import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
+import { accountIdOf, namespacedName } from '#objects/resources.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountFacts, accountPath, withParameters } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';

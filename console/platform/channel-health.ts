@@ -1,8 +1,8 @@
 /** [P] The health of each channel, summed from the proxies' reports of the last five minutes. */
 import type { ModelRoute } from '#crds/types.gen.ts';
 import { formatDuration } from '#web/format.ts';
-import { LATENCY_CLASSES_MS } from '../../dataplane/activity/activity.ts';
-import type { ChannelStats, ProxyStats } from '../../dataplane/activity/activity.ts';
+import { LATENCY_CLASSES_MS } from '#activity/activity.ts';
+import type { ChannelStats, ProxyStats } from '#activity/activity.ts';
 import type { StatusMark } from '../views/status-mark.ts';
 
 type Channel = ModelRoute['spec']['channels'][number];

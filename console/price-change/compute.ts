@@ -1,11 +1,10 @@
 /** [P] Computes what the calls of the last days would have cost by an edited PriceCatalog. */
 import type { PriceCatalog } from '#crds/types.gen.ts';
 import type { UsageRecord } from '#usage/record.ts';
-import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
-import type { CatalogDiff } from '../../dataplane/state/catalog-diff.ts';
-import { allOf, groupsOfKeys, withoutTenants } from '../../operator/store/resources.ts';
-import type { Resources } from '../../operator/store/resources.ts';
-import { translate } from '../../operator/translate/translate.ts';
+import { catalogsOf, diffCatalogs } from '#usage/catalog-diff.ts';
+import type { CatalogDiff } from '#usage/catalog-diff.ts';
+import { allOf, groupsOfKeys, withoutTenants } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import type { ConsoleDeps } from '../route.ts';
 
 /** An edited catalog, or every mistake in its manifest. */
@@ -41,7 +40,7 @@ export async function readEdit(text: string, { loadManifests, gatewayNamespace }
   return { catalog };
 }
 
-interface ChangeContext extends Pick<ConsoleDeps, 'gatewayNamespace' | 'nextTurn'> {
+interface ChangeContext extends Pick<ConsoleDeps, 'gatewayNamespace' | 'nextTurn' | 'translator'> {
   /** As they are now. */
   readonly resources: Resources;
   readonly nowMs: number;
@@ -55,11 +54,11 @@ export async function priceChange(
   calls: AsyncIterable<UsageRecord>,
   context: ChangeContext,
 ): Promise<PriceChange | { readonly mistakes: readonly string[] }> {
-  const { resources, gatewayNamespace, nowMs } = context;
+  const { resources, gatewayNamespace, translator, nowMs } = context;
   const options = { gatewayNamespace, nowMs };
   const now = withoutTenants(resources);
-  const { snapshot: old } = translate(now, options);
-  const { snapshot: next, statuses } = translate(withEdit(now, catalog), options);
+  const { snapshot: old } = translator.translate(now, options);
+  const { snapshot: next, statuses } = translator.translate(withEdit(now, catalog), options);
   const findings = statuses.find(({ kind, name }) => kind === 'PriceCatalog' && name === catalog.metadata.name);
   if (findings?.refused) return { mistakes: [`The gateway would refuse this catalog: ${findings.refused.message}`] };
   const groupOfKey = groupsOfKeys(allOf(resources.apiKeys));

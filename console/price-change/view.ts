@@ -2,8 +2,8 @@
 import { formatCount, pluralize, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { DIMENSIONS } from '../../dataplane/state/catalog-diff.ts';
-import type { CatalogDiff, Change, Dimension } from '../../dataplane/state/catalog-diff.ts';
+import { DIMENSIONS } from '#usage/catalog-diff.ts';
+import type { CatalogDiff, Change, Dimension } from '#usage/catalog-diff.ts';
 import { labelOf } from '../usage-page/names.ts';
 import type { Names } from '../usage-page/names.ts';
 import { callPath } from '../wallet/call-links.ts';

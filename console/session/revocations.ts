@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { Json } from '#crds/json.ts';
-import { createMutex } from '../../operator/store/mutex.ts';
+import { createMutex } from '#runtime/mutex.ts';
 import type { SharedState } from '../access/shared-state.ts';
 import { SESSION_MS } from './session.ts';
 import type { Session } from './session.ts';

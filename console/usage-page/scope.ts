@@ -5,7 +5,7 @@
 import type { PageRequest } from '../route.ts';
 import { readRecordedNames } from '../usage/recorded-names.ts';
 import type { CallQuery, KeyName } from '../usage/usage.ts';
-import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
+import { accountIdOf, namespacedName } from '#objects/resources.ts';
 import type { UsagePageFilter, UsagePageQuery } from './query.ts';
 
 export interface UsageScope {

@@ -1,6 +1,6 @@
 /** A usage store over the ledger's file of one machine, read while the gateway writes it. */
 import { statSync } from 'node:fs';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { openUsageFile } from '#usage/file.ts';
 import type { UsageFile } from '#usage/file.ts';
 import { openSqlUsageStore } from './sql-store.ts';

@@ -1,5 +1,5 @@
 /** The names that keys have in usage records, which outlive the ApiKeys. */
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { KeyName, UsageStore } from './usage.ts';
 
 const NONE: ReadonlyMap<string, KeyName> = new Map();

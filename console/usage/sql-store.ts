@@ -1,5 +1,5 @@
 /** A usage store over the tables that a ledger's file and a usage mirror share. */
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { CallPosition, DaySum, MarginSum, UsageTables } from '#usage/tables.ts';
 import {

@@ -1,5 +1,5 @@
 /** Computes the statuses of accounts that a person sees, with the outcome of their keys' last calls. */
-import { namespacedName } from '../../operator/store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 import type { PageRequest } from '../route.ts';
 import type { AccountFacts } from './account-facts.ts';
 import { accountStatusOf, isAccountLow } from './account-status.ts';

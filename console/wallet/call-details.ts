@@ -6,7 +6,7 @@ import type { TokenCounts } from '#price/tokens.ts';
 import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
+import type { ActivityEntry } from '#activity/activity.ts';
 import { renderStatus } from './calls-table.ts';
 import { renderMargin, renderUpstreamCost } from './margins.ts';
 import { reasonOf } from './refusals.ts';

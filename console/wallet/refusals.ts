@@ -2,7 +2,7 @@
 import { formatCount, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { ActivityEntry, RefusalCount } from '../../dataplane/activity/activity.ts';
+import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath, shortUid } from './account-facts.ts';
 import { callPath } from './call-links.ts';

@@ -1,5 +1,5 @@
 /** [P] Keys whose last call was refused for lack of money, and accounts that did not cover it. */
-import type { ActivityEntry, ActivityQuery } from '../../dataplane/activity/activity.ts';
+import type { ActivityEntry, ActivityQuery } from '#activity/activity.ts';
 import type { PageRequest } from '../route.ts';
 
 /** A key's last call, refused for lack of money; the key has not been served since. */

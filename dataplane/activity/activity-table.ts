@@ -4,9 +4,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { keepToOwner } from '../owner-only.ts';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseStats, SHORTAGE_CODES } from './activity.ts';
-import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyStats, RefusalCount } from './activity.ts';
+import { keepToOwner } from '#runtime/owner-only.ts';
+import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseStats, SHORTAGE_CODES } from '#activity/activity.ts';
+import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyStats, RefusalCount } from '#activity/activity.ts';
 
 /** The most entries that are kept of one key: of its refused requests and of its other requests, each. */
 const MAX_ENTRIES_PER_KEY = 100;

@@ -1,8 +1,8 @@
 /** [P] Counts what happened on each channel in the last five minutes, in steps of ten seconds. */
 import { isSent } from '../telemetry/call-report.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
-import { LATENCY_CLASSES_MS } from './activity.ts';
-import type { ChannelStats } from './activity.ts';
+import { LATENCY_CLASSES_MS } from '#activity/activity.ts';
+import type { ChannelStats } from '#activity/activity.ts';
 
 const STEP_MS = 10_000;
 const STEPS = 30;

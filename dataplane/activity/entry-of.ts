@@ -1,7 +1,7 @@
 /** [P] Makes the activity entry of a finished request from its report. */
 import { reportedEndpoint } from '../telemetry/call-report.ts';
 import type { CallReport } from '../telemetry/call-report.ts';
-import type { ActivityEntry } from './activity.ts';
+import type { ActivityEntry } from '#activity/activity.ts';
 
 const NO_ENDPOINT: ReadonlySet<string | undefined> = new Set(['not_found', 'method_not_allowed']);
 const MAX_MESSAGE_LENGTH = 600;

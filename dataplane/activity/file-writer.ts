@@ -1,6 +1,6 @@
 /** Writes `activity.db` on a thread of its own, so that no call waits for SQLite. */
 import { createFairWorker } from '../fair-worker.ts';
-import type { ActivityBatch, ActivityWriter, ProxyStats } from './activity.ts';
+import type { ActivityBatch, ActivityWriter, ProxyStats } from '#activity/activity.ts';
 
 export interface FileJob {
   readonly path: string;

@@ -4,8 +4,8 @@
  */
 import type { Clock, Every } from '../clock.ts';
 import type { CallReport } from '../telemetry/call-report.ts';
-import { DAY_MS } from './activity.ts';
-import type { ActivityEntry, ActivityWriter, RefusalCount } from './activity.ts';
+import { DAY_MS } from '#activity/activity.ts';
+import type { ActivityEntry, ActivityWriter, RefusalCount } from '#activity/activity.ts';
 import { ChannelMonitor } from './channel-monitor.ts';
 import { entryOf } from './entry-of.ts';
 

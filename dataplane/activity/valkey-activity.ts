@@ -15,7 +15,7 @@ import {
   parseEntry,
   parseStats,
   SHORTAGE_CODES,
-} from './activity.ts';
+} from '#activity/activity.ts';
 import type {
   ActivityEntry,
   ActivityQuery,
@@ -23,7 +23,7 @@ import type {
   ActivityWriter,
   ProxyStats,
   RefusalCount,
-} from './activity.ts';
+} from '#activity/activity.ts';
 
 /**
  * The most entries that are kept of one key: of its refused requests and of its others, each. Each list takes some 15

@@ -1,7 +1,7 @@
 /** Decides how a batch ended, and computes its bill from the results at its provider. */
 import { runBatchPart } from '../body-worker/batch-tasks.ts';
 import { GatewayError } from '../errors.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import { BatchBill } from '../pipeline/batches/batch-bill.ts';
 import { decodeTerms } from '../pipeline/billing-terms.ts';
@@ -9,7 +9,7 @@ import type { PipelineDeps } from '../pipeline/context.ts';
 import { readingError } from '../pipeline/free-request.ts';
 import { LineChunks } from '../protocol/batches/line-chunks.ts';
 import type { BatchState } from '../protocol/batches/objects.ts';
-import type { CallStatus } from '../usage/record.ts';
+import type { CallStatus } from '#usage/record.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import type { EndedJob } from './job-outcome.ts';
 

@@ -1,7 +1,7 @@
 /** [P] Decides how a job ended from its state at the provider, and computes its bill if that is due at its end. */
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { JobBill, JobRecord } from '../ledger/ledger.ts';
-import type { CallStatus } from '../usage/record.ts';
+import type { CallStatus } from '#usage/record.ts';
 import { decodeTerms } from '../pipeline/billing-terms.ts';
 import { progressOf } from '../pipeline/consumption.ts';
 import type { ConvertedJob, Meter } from '../protocol/converter.ts';

@@ -1,6 +1,6 @@
 /** Records a job's end in the ledger, and reports it to telemetry. */
 import type { JobBill, JobRecord } from '../ledger/ledger.ts';
-import type { CallStatus } from '../usage/record.ts';
+import type { CallStatus } from '#usage/record.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { JobEnd } from '../telemetry/call-report.ts';
 import type { EndedJob } from './job-outcome.ts';

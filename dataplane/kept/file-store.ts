@@ -1,7 +1,7 @@
 /** Keeps responses in `responses.db`, on a thread of its own, so that no call waits for SQLite. */
 import { rmSync } from 'node:fs';
 import { createFairWorker } from '../fair-worker.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { APPLICATION_ID, readApplicationId } from './application-id.ts';
 import type { NewResponse, NoRoom, ResponsePlace, ResponseStore } from './store.ts';
 

@@ -1,7 +1,7 @@
 /** The table in `responses.db`, which only one thread of the gateway uses. */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { keepToOwner } from '../owner-only.ts';
+import { keepToOwner } from '#runtime/owner-only.ts';
 import { APPLICATION_ID } from './application-id.ts';
 import { MOST_DROPPED } from './store.ts';
 import type { NewResponse, NoRoom, ResponsePlace } from './store.ts';

@@ -4,7 +4,7 @@
  */
 import { SYSTEM_CLOCK } from '../clock.ts';
 import type { Clock } from '../clock.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { openConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
 import { createRoom } from './valkey-room.ts';

@@ -1,6 +1,6 @@
 /** [P] Brings amounts and counts into range, so that an invalid figure cannot stop a settlement. */
-import type { CallProgress } from '../usage/record.ts';
-import type { TokenCounts } from '../price/tokens.ts';
+import type { CallProgress } from '#usage/record.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 
 /** The largest amount that 64-bit integers hold; about 9.2 billion USD. */
 export const MAX_NANO_USD = 2n ** 63n - 1n;

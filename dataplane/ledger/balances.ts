@@ -6,10 +6,11 @@
 import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
 import type { Job, Jobs } from './jobs.ts';
-import type { MoneyLimit, SpendingChanges } from './ledger.ts';
-import { spanAt } from './periods.ts';
-import type { Span, WindowKind } from './periods.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
+import type { SpendingChanges } from '#ledger/spending.ts';
+import type { MoneyLimit } from './ledger.ts';
+import { spanAt } from '#ledger/periods.ts';
+import type { Span, WindowKind } from '#ledger/periods.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 
 export interface Tally {
   spentNanoUsd: bigint;

@@ -8,7 +8,7 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepToOwner } from '../owner-only.ts';
+import { keepToOwner } from '#runtime/owner-only.ts';
 import { changesSince, createBalances, sumHeld } from './balances.ts';
 import type { Balances, SettledCall } from './balances.ts';
 import { Changes } from './embedded/changes.ts';
@@ -32,9 +32,9 @@ import {
   recordProgress,
   settleCall,
 } from './ledger-core.ts';
-import { LedgerUnavailable } from './ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod, SpendingChanges } from '#ledger/spending.ts';
 import type {
-  AccountSpending,
   Consumed,
   ConversationLimits,
   FinishedJob,
@@ -43,21 +43,18 @@ import type {
   JobBill,
   JobRecord,
   KeptConversation,
-  KeySpending,
   Ledger,
   LedgerGauges,
-  QuotaPeriod,
   SettleResult,
   Settlement,
   CountLimit,
   Load,
   Scope,
   TakeResult,
-  SpendingChanges,
 } from './ledger.ts';
 import { count, countSlots, createLimitCounters, giveBack, missing, release, take } from './limit-counters.ts';
 import { consumedBy, countsIn } from './load.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
   /** The path of the SQLite file. Its folder is created if missing, and contains the file's log and lock too. */

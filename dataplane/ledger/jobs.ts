@@ -3,7 +3,7 @@
  * ledger-core.ts charges and refunds them.
  */
 import type { JobBill, JobRecord, JobState } from './ledger.ts';
-import type { CallOrigin } from '../usage/record.ts';
+import type { CallOrigin } from '#usage/record.ts';
 
 export interface Job {
   readonly jobId: string;

@@ -7,7 +7,7 @@ import { every as everyInterval } from '../clock.ts';
 import type { Every } from '../clock.ts';
 import { CallMap } from './call-map.ts';
 import type { Ledger } from './ledger.ts';
-import type { CallProgress } from '../usage/record.ts';
+import type { CallProgress } from '#usage/record.ts';
 
 export interface LeaseKeeperDeps {
   readonly ledger: Pick<Ledger, 'recordProgress'>;

@@ -17,20 +17,12 @@ import {
 import type { AccountBalance, Balances, Counted, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
-import { LedgerUnavailable } from './ledger.ts';
-import type {
-  HoldRequest,
-  HoldResult,
-  JobBill,
-  JobOrigin,
-  KeySpending,
-  MoneyLimit,
-  QuotaPeriod,
-  Settlement,
-} from './ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { HoldRequest, HoldResult, JobBill, JobOrigin, MoneyLimit, Settlement } from './ledger.ts';
 import { moneyIn } from './load.ts';
-import { spanAt, windowKindOf } from './periods.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
+import { spanAt, windowKindOf } from '#ledger/periods.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 
 /** A granted hold that is not durable yet, and the hold that it replaces. */
 export interface PendingHold {

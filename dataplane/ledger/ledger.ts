@@ -8,9 +8,8 @@
  *    they allow; a call may use more than it took, which then counts.
  * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
-import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage/record.ts';
-
-export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
+import type { LedgerReader } from '#ledger/spending.ts';
+import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '#usage/record.ts';
 
 /** A limit that a call is admitted against: on money, on running calls, or on what calls take in any 60 seconds. */
 export type Limit = MoneyLimit | CountLimit;
@@ -202,48 +201,6 @@ export interface SettleResult {
   readonly keyRemainingNanoUsd: bigint | null;
 }
 
-export interface KeySpending {
-  /** Start of the current period, milliseconds since the epoch; null for Never. */
-  readonly periodStartMs: number | null;
-  /** First moment of the next period; null for Never. */
-  readonly resetsMs: number | null;
-  readonly spentNanoUsd: bigint;
-  readonly heldNanoUsd: bigint;
-  readonly totalSpentNanoUsd: bigint;
-  readonly lastUsedMs: number | null;
-}
-
-export interface AccountSpending {
-  readonly spentNanoUsd: bigint;
-  readonly heldNanoUsd: bigint;
-}
-
-/**
- * The keys and accounts whose spending may have changed since a mark. If a list is absent, all of them may have
- * changed.
- */
-export interface SpendingChanges {
-  /** Pass it to the next call, which then reports everything that has changed since. */
-  readonly mark: object;
-  /** Uids. */
-  readonly keys?: readonly string[];
-  /** Names in the form "namespace/name". */
-  readonly accounts?: readonly string[];
-}
-
-/** The methods by which the operator reads spending for statuses. */
-export interface LedgerReader {
-  /** `account` is the key's, if known; a ledger with several buckets then reads only one of them. */
-  readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
-  /** `account`: "namespace/name". */
-  readAccount(account: string): Promise<AccountSpending>;
-  /**
-   * Says what a caller that read spending at `mark` must read again. Call it before reading. The end of a period does
-   * not count as a change. Absent in ledgers that do not track changes.
-   */
-  changesSince?(mark: object | undefined): Promise<SpendingChanges>;
-}
-
 export interface LedgerGauges {
   readonly holds: number;
   readonly heldNanoUsd: bigint;
@@ -335,9 +292,4 @@ export interface Ledger extends LedgerReader {
   health?(): LedgerHealth;
   /** Resolves when all acknowledged operations are on disk and the store is closed. */
   close(): Promise<void>;
-}
-
-/** The ledger cannot accept the operation now. The client gets 503 and may retry. */
-export class LedgerUnavailable extends Error {
-  override readonly name = 'LedgerUnavailable';
 }

@@ -1,5 +1,5 @@
 /** [P] How much of a limit a call takes when it is admitted, and has used when it ends. */
-import type { TokenCounts } from '../price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import type { Consumed, CountLimit, Limit, Load, MoneyLimit } from './ledger.ts';
 
 /** A call that takes slots and requests only. */

@@ -3,12 +3,13 @@
  * reader rejects while the store is empty or being refilled, because its figures would be too low, and an empty store
  * is refilled from the statuses.
  */
-import { LedgerUnavailable } from './ledger.ts';
-import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
-import { matchesFilter } from '../usage/filter.ts';
-import type { UsageFilter } from '../usage/filter.ts';
-import type { UsageRecord } from '../usage/record.ts';
-import type { StreamId, StreamRecord } from '../usage/stream.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { ValkeyReader } from '#ledger/shared-reader.ts';
+import { matchesFilter } from '#usage/filter.ts';
+import type { UsageFilter } from '#usage/filter.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import type { StreamId, StreamRecord } from '#usage/stream.ts';
 import { openConnection } from './valkey/connection.ts';
 import type { ValkeyConnection } from './valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
@@ -23,25 +24,6 @@ import {
   parseTexts,
 } from './valkey/replies.ts';
 import type { Reply } from './valkey/replies.ts';
-
-/** The size of an account's stream, its first entry, and the store's epoch. */
-export interface StreamExtent {
-  readonly count: number;
-  readonly first: StreamId | undefined;
-  /** The store's epoch, which changes after the store has lost data. */
-  readonly epoch: string;
-}
-
-export interface ValkeyReader extends LedgerReader {
-  /** Records account by account, each in the order of settlement. */
-  records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
-  /** The account's next records after an entry, in the order of settlement. */
-  recordsAfter(account: string, id: StreamId, most: number): Promise<readonly StreamRecord[]>;
-  /** The accounts that have spent or held anything. */
-  accounts(): Promise<readonly string[]>;
-  extent(account: string): Promise<StreamExtent>;
-  close(): void;
-}
 
 /** An account and its bucket. */
 interface Location {

@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LedgerUnavailable } from './ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
 import type {
-  AccountSpending,
   AdmitResult,
   Consumed,
   ConversationLimits,
@@ -17,11 +17,9 @@ import type {
   JobBill,
   JobRecord,
   KeptConversation,
-  KeySpending,
   Ledger,
   LedgerGauges,
   LedgerHealth,
-  QuotaPeriod,
   SettleResult,
   Settlement,
   CountLimit,
@@ -29,7 +27,7 @@ import type {
   Scope,
   TakeResult,
 } from './ledger.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 import { admit } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { createConnectedNote } from './valkey/connected.ts';

@@ -3,8 +3,8 @@
  * because the configuration may have changed by then.
  */
 import { deserialize, serialize } from 'node:v8';
-import { withHighest } from '../price/sheet.ts';
-import type { CompiledPrice, StatedPrice } from '../price/sheet.ts';
+import { withHighest } from '#price/sheet.ts';
+import type { CompiledPrice, StatedPrice } from '#price/sheet.ts';
 import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts';
 
 /** The terms without functions. */

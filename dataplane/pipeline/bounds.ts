@@ -2,9 +2,9 @@
  * [P] Computes the most that a call can cost on a candidate, and how far its output limit may be lowered if there is
  * too little money.
  */
-import { affordableOutputTokens, worstCaseNanoUsd } from '../price/price.ts';
-import type { Uses } from '../price/price.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
+import { affordableOutputTokens, worstCaseNanoUsd } from '#price/price.ts';
+import type { Uses } from '#price/price.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
 import { madeAt } from './made-at.ts';

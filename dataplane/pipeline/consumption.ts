@@ -2,13 +2,13 @@
  * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. It prefers the provider's
  * figures; a figure that the provider does not report is estimated, never taken as zero.
  */
-import { billOf, costNanoUsd, worstCaseBill } from '../price/price.ts';
-import { USES } from '../price/sheet.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
-import type { Bill, Consumption, PartUsage, TokenDetails, Uses } from '../price/price.ts';
-import { NO_TOKENS } from '../price/tokens.ts';
-import type { CallProgress, CallStatus, UsageSource } from '../usage/record.ts';
-import type { TokenCounts } from '../price/tokens.ts';
+import { billOf, costNanoUsd, worstCaseBill } from '#price/price.ts';
+import { USES } from '#price/sheet.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import type { Bill, Consumption, PartUsage, TokenDetails, Uses } from '#price/price.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { CallProgress, CallStatus, UsageSource } from '#usage/record.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import { estimateTokens } from '../protocol/estimate.ts';
 import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';

@@ -3,7 +3,7 @@
  * kept response is read. The ledger decides in the end.
  */
 import { isConcurrency } from '../ledger/load.ts';
-import { isFree } from '../price/sheet.ts';
+import { isFree } from '#price/sheet.ts';
 import { spendingLimits } from '../state/limits.ts';
 import type { GroupState, KeyState, Offer } from '../state/state.ts';
 import type { Caller, EndpointCall, PipelineDeps } from './context.ts';

@@ -1,6 +1,6 @@
 /** Maps an error of any stage to the outcome that the client gets. */
 import { GatewayError } from '../errors.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 import { ClientDisconnected } from './failures.ts';

@@ -1,5 +1,5 @@
 /** What a call asks for, as a candidate makes it. */
-import type { GenerationAttributes } from '../price/generation.ts';
+import type { GenerationAttributes } from '#price/generation.ts';
 import type { Candidate } from '../state/state.ts';
 
 /** Only Google's models make a resolution of a size. */

@@ -1,5 +1,5 @@
 /** [P] The origin of a call in its usage record: key, account, group, model, channel, catalog, session and names. */
-import type { CallOrigin } from '../usage/record.ts';
+import type { CallOrigin } from '#usage/record.ts';
 import type { Candidate } from '../state/state.ts';
 import { sessionOf } from './affinity.ts';
 import type { Routed } from './context.ts';

@@ -2,9 +2,10 @@
  * Writes the messages of refusals for lack of money: whether a quota or a balance is used up, held by running calls, or
  * smaller than the call's worst case, with the figures, the output limit that would fit, and where to get more.
  */
-import { formatDecimal } from '../snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeySpending, Ledger, MoneyLimit, QuotaPeriod } from '../ledger/ledger.ts';
+import type { KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { Ledger, MoneyLimit } from '../ledger/ledger.ts';
 import type { KeyState } from '../state/state.ts';
 
 /** The limit that refused a call, and the spending under it. */

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
 import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
 import { continueResponse } from './continue-response.ts';
 import { orderByAffinity } from './affinity.ts';

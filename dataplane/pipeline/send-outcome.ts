@@ -2,7 +2,7 @@
  * Completes the response after the settlement: sends a buffered response with its cost, the last event of a stream, or
  * the error in the client's dialect.
  */
-import { formatDecimal } from '../snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { gatewayMessage } from '../errors.ts';
 import type { GatewayError, RefusedKey } from '../errors.ts';
 import type { SettleResult } from '../ledger/ledger.ts';

@@ -2,8 +2,8 @@
  * [P] The service tiers in which a provider may serve a call. The hold is for the dearest of them, the bill for the one
  * that the response names.
  */
-import { STANDARD_TIER } from '../price/price.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
+import { STANDARD_TIER } from '#price/price.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
 import type { Candidate } from '../state/state.ts';
 
 /** Batches have an endpoint of their own, so no call is served in this tier. */

@@ -2,7 +2,7 @@
  * Settles each call exactly once: computes its cost, replaces the hold by it, releases the limits and writes the usage
  * record. The rest of the response is sent afterwards.
  */
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
 import { NOTHING_CONSUMED } from '../ledger/load.ts';
 import { spendingLimits } from '../state/limits.ts';

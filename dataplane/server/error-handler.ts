@@ -1,7 +1,7 @@
 /** fastify's error handler: maps every error, including the framework's own, to a row of the error table. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { ClientDisconnected } from '../pipeline/failures.ts';
 import type { ServerDeps } from './deps.ts';
 import { awaitsContinue } from './expect.ts';

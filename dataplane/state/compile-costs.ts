@@ -1,9 +1,9 @@
 /** [P] Compiles what channels cost the platform, from the PriceCatalogs that they refer to. */
-import type { PriceCatalog } from '../snapshot/snapshot.gen.ts';
-import { ONE_E9 } from '../snapshot/decimal.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
-import { priceAt, priceEntry } from './compile-pricing.ts';
-import type { PriceEntry } from './compile-pricing.ts';
+import type { PriceCatalog } from '#snapshot/snapshot.gen.ts';
+import { ONE_E9 } from '#snapshot/decimal.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import { priceAt, priceEntry } from '#price/model-prices.ts';
+import type { PriceEntry } from '#price/model-prices.ts';
 import type { CompiledChannel } from './compile-routes.ts';
 
 /** The cost of a model on a channel; undefined: unknown. */

@@ -3,7 +3,7 @@
  * there may be a hundred thousand of them. Groups, routes and prices depend on one another and are few, so that all of
  * them are compiled if one changes.
  */
-import type { Account, Key, Snapshot } from '../snapshot/snapshot.gen.ts';
+import type { Account, Key, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compileAccount, compileKey } from './compile-keys.ts';
 import { compileOffering } from './compile.ts';
 import type { State } from './state.ts';

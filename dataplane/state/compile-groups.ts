@@ -2,11 +2,11 @@
  * [P] Compiles groups. A Direct group offers the models of its routes. An Automatic group offers those of its members,
  * one member after another, at the member's ratio times its own.
  */
-import { ONE_E9 } from '../snapshot/decimal.ts';
-import type { AutomaticAccess, Group } from '../snapshot/snapshot.gen.ts';
+import { ONE_E9 } from '#snapshot/decimal.ts';
+import type { AutomaticAccess, Group } from '#snapshot/snapshot.gen.ts';
 import { compileOffers, offerOf, pricesOf } from './compile-offers.ts';
 import type { OfferSources, PricesAt } from './compile-offers.ts';
-import type { PriceEntry } from './compile-pricing.ts';
+import type { PriceEntry } from '#price/model-prices.ts';
 import type { Candidate, GroupState, Offer } from './state.ts';
 
 interface DirectGroup {

@@ -1,8 +1,8 @@
 /** [P] Compiles keys by hash, and accounts by name. */
-import { Period, WhenShort } from '../snapshot/snapshot.gen.ts';
-import type { Account, Key } from '../snapshot/snapshot.gen.ts';
-import type { QuotaPeriod } from '../ledger/ledger.ts';
-import { windowKindOf } from '../ledger/periods.ts';
+import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
+import type { Account, Key } from '#snapshot/snapshot.gen.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
+import { windowKindOf } from '#ledger/periods.ts';
 import { compileLimits } from './compile-limits.ts';
 import type { AccountState, Credential, KeyState } from './state.ts';
 

@@ -1,6 +1,6 @@
 /** [P] Compiles the limits on calls that objects of the snapshot state into the list that the ledger takes. */
 import type { CountLimit, CountMeasure, Scope } from '../ledger/ledger.ts';
-import type { StatedLimits } from '../snapshot/faults.ts';
+import type { StatedLimits } from '#snapshot/faults.ts';
 
 type Amounts = Readonly<Partial<Record<CountMeasure, number | undefined>>>;
 

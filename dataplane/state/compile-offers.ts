@@ -2,14 +2,14 @@
  * [P] Compiles the offers of a Direct group: for every model of its routes the channels that serve it, in tiers of
  * equal priority.
  */
-import { hasOwnPrice } from '../snapshot/catalog-prices.ts';
-import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
+import { hasOwnPrice } from '#snapshot/catalog-prices.ts';
+import type { DirectAccess } from '#snapshot/snapshot.gen.ts';
 import type { CountLimit } from '../ledger/ledger.ts';
 import { compileLimits } from './compile-limits.ts';
-import type { StatedLimits } from '../snapshot/faults.ts';
+import type { StatedLimits } from '#snapshot/faults.ts';
 import type { CostOf } from './compile-costs.ts';
-import { priceAt } from './compile-pricing.ts';
-import type { PriceEntry } from './compile-pricing.ts';
+import { priceAt } from '#price/model-prices.ts';
+import type { PriceEntry } from '#price/model-prices.ts';
 import type { CompiledChannel, CompiledRoute } from './compile-routes.ts';
 import type { Candidate, ModelState, Offer } from './state.ts';
 

@@ -1,50 +1,8 @@
-/** [P] Compiles prices by model, and the groups of the public price page. */
-import { QuotaType } from '../snapshot/snapshot.gen.ts';
-import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
-import { priceOn, pricesOf } from '../snapshot/catalog-prices.ts';
-import { ONE_E9 } from '../snapshot/decimal.ts';
-import { compilePrice } from '../price/sheet.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
+/** [P] Compiles the groups of the public price page. */
+import type { Group } from '#snapshot/snapshot.gen.ts';
 import { makePricingGroups } from '#web/pricing/price-rows.ts';
-import type { ModelPrice } from '#web/pricing/price-rows.ts';
 import type { PricingGroup } from '#web/pricing/price-list.ts';
 import type { GroupState } from './state.ts';
-
-/** A model's price before any group's ratio. */
-export interface PriceEntry extends ModelPrice {
-  readonly price: Price;
-  /** "namespace/name@generation" */
-  readonly catalog: string;
-}
-
-/** Prices by model name. If a model has several, which validation refuses, the first counts. */
-export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, PriceEntry> {
-  const prices = new Map<string, PriceEntry>();
-  for (const listed of catalogs) {
-    for (const price of pricesOf(listed)) {
-      if (!prices.has(price.name)) prices.set(price.name, priceEntry(listed, price));
-    }
-  }
-  return prices;
-}
-
-/** A price with what its catalog says of all of its prices. */
-export function priceEntry(catalog: PriceCatalog, price: Price): PriceEntry {
-  const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = catalog;
-  const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
-  const figures = priceAt({ price, quotaType, ratioBaseE9 }, ONE_E9 * ONE_E9);
-  return { price, quotaType, ratioBaseE9, catalog: `${namespace}/${name}@${generation}`, figures };
-}
-
-/** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
-export function priceAt(
-  { quotaType, ratioBaseE9, price }: Omit<PriceEntry, 'catalog' | 'figures'>,
-  groupRatioE18: bigint,
-  channel?: string,
-): CompiledPrice {
-  const on = priceOn(price, channel);
-  return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);
-}
 
 /** The groups of the price list: those that offer a model with a price. */
 export function compilePricingGroups(

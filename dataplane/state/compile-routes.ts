@@ -12,8 +12,8 @@ import {
   Reasoning,
   RetryOn,
   Routing,
-} from '../snapshot/snapshot.gen.ts';
-import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
+} from '#snapshot/snapshot.gen.ts';
+import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '#snapshot/snapshot.gen.ts';
 import type { CountLimit } from '../ledger/ledger.ts';
 import { compileLimits } from './compile-limits.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';

@@ -6,11 +6,12 @@
  */
 import { makePricingRows } from '#web/pricing/price-rows.ts';
 import { SealingKeys } from '../sealing/sealing-keys.ts';
-import type { Snapshot } from '../snapshot/snapshot.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compileKeys, compileAccounts } from './compile-keys.ts';
 import { compileGroups } from './compile-groups.ts';
 import { compileCosts } from './compile-costs.ts';
-import { compilePricingGroups, indexPrices } from './compile-pricing.ts';
+import { indexPrices } from '#price/model-prices.ts';
+import { compilePricingGroups } from './compile-pricing.ts';
 import { compileRoutes } from './compile-routes.ts';
 import type { State } from './state.ts';
 

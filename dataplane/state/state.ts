@@ -2,8 +2,9 @@
  * The types of the configuration that requests use: a snapshot compiled to lookup maps, so that a call needs only a few
  * map reads. compile.ts makes it; current.ts holds the one in force.
  */
-import type { CompiledPrice } from '../price/sheet.ts';
-import type { AccountCredit, CountLimit, KeyQuota, QuotaPeriod } from '../ledger/ledger.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { AccountCredit, CountLimit, KeyQuota } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { ConversationLimits } from '../ledger/ledger.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 

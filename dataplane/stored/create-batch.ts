@@ -23,7 +23,7 @@ import { editObject, editsOf } from '../protocol/json-edit.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import { NOTHING_CONSUMED } from '../ledger/load.ts';
-import { isFree } from '../price/sheet.ts';
+import { isFree } from '#price/sheet.ts';
 import { callerLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, State } from '../state/state.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';

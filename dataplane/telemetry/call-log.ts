@@ -1,5 +1,5 @@
 /** The fields of the log lines about calls and jobs: ids and figures, nothing of requests or responses. */
-import { formatDecimal } from '../snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import type { AttemptReport, CallReport, JobEnd, LateBilling } from './call-report.ts';
 
 /** A log line's fields; pino leaves out those that are undefined. */

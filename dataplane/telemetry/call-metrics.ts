@@ -1,5 +1,5 @@
 /** Adds one finished call to the metrics. */
-import type { TokenCounts } from '../price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import { isSent, reportedEndpoint } from './call-report.ts';
 import type { AttemptReport, CallReport } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';

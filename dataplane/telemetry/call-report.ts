@@ -2,8 +2,8 @@
  * The report of a call, which the pipeline makes once, when the call is over. Telemetry turns a report into metrics and
  * one log line. A report contains ids, never a key's text, a prompt or a provider's URL.
  */
-import type { RecordedStatus, RecordedUsageSource } from '../usage/record.ts';
-import type { TokenCounts } from '../price/tokens.ts';
+import type { RecordedStatus, RecordedUsageSource } from '#usage/record.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 
 interface ReportedEndpoint {
   /** True if its requests would call a model. */

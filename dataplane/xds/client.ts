@@ -6,9 +6,10 @@ import { readFile } from 'node:fs/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { SYSTEM_CLOCK } from '../clock.ts';
-import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
-import type { Refusal } from '../snapshot/fleet.gen.ts';
-import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS } from '../snapshot/services.ts';
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/discovery.gen.ts';
+import { pauseAfter } from '#runtime/backoff.ts';
+import type { Refusal } from '#snapshot/fleet.gen.ts';
+import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS } from '#snapshot/services.ts';
 import type { ValidConfig } from '../state/compile-edit.ts';
 import { openGrpcChannel } from './grpc-channel.ts';
 import type { GrpcChannel, GrpcChannelOptions } from './grpc-channel.ts';
@@ -58,8 +59,7 @@ export interface XdsClient {
 }
 
 const REFUSED_OBJECT = 'an object of the configuration is refused';
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 10_000;
+const RETRY = { firstMs: 100, longestMs: 10_000 } as const;
 const REPORT_TIMEOUT_MS = 5_000;
 const WRITE_CACHE_AFTER_MS = 1_000;
 const WRITE_CACHE_EVERY_MS = 30_000;
@@ -238,8 +238,8 @@ class RunningClient implements XdsClient {
     this.#connected = false;
     this.#hangUp();
     const { random = Math.random, log } = this.#options;
-    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS) * (0.5 + random());
-    this.#failures = Math.min(this.#failures + 1, 16);
+    const waitMs = pauseAfter(this.#failures, RETRY) * (0.5 + random());
+    this.#failures += 1;
     const fields = { err: error, waitMs: Math.round(waitMs) };
     log.warn(fields, 'no operator: the last good configuration stays in force; connecting again');
     this.#retry = setTimeout(() => void this.#connect(), waitMs);

@@ -7,9 +7,9 @@ import type { CipherGCM } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
-import { Resource } from '../snapshot/discovery.gen.ts';
-import { encodeObject, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
-import type { SnapshotField } from '../snapshot/resources.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import { encodeObject, RESOURCE_TYPES, typeUrlOf } from '#snapshot/resources.ts';
+import type { SnapshotField } from '#snapshot/resources.ts';
 import type { Inventory } from './inventory.ts';
 
 const MAGIC = Buffer.from('model-gateway configuration 1\n');

@@ -3,12 +3,12 @@
  * and an invalid object keeps its last good version. The edit of one key costs the same however many keys there are;
  * all objects are validated only if one is invalid.
  */
-import type { SnapshotFault, SnapshotKind } from '../snapshot/faults.ts';
-import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/resources.ts';
-import type { SnapshotField } from '../snapshot/resources.ts';
-import type { Key, Snapshot } from '../snapshot/snapshot.gen.ts';
-import { tightensAccount, tightensKey } from '../snapshot/tightening.ts';
-import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
+import type { SnapshotFault, SnapshotKind } from '#snapshot/faults.ts';
+import { decodeObject, resourceName, SetDigest, typeUrlOf } from '#snapshot/resources.ts';
+import type { SnapshotField } from '#snapshot/resources.ts';
+import type { Key, Snapshot } from '#snapshot/snapshot.gen.ts';
+import { tightensAccount, tightensKey } from '#snapshot/tightening.ts';
+import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
 import type { Edit, SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
 import { KindInventory } from './kind-inventory.ts';
 import type { CommitResult } from './kind-inventory.ts';

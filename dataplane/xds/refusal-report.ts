@@ -3,7 +3,7 @@
  * A busy client may be refused a thousand times a second, so each channel's refusal is reported at most once a minute.
  */
 import type { Clock } from '../clock.ts';
-import type { Refusal } from '../snapshot/fleet.gen.ts';
+import type { Refusal } from '#snapshot/fleet.gen.ts';
 
 export interface RefusalReportOptions {
   /** Resolves when an operator has acknowledged it; rejects if none is connected. */

@@ -2,12 +2,12 @@
  * One xDS stream, from its first requests to its end: receives rounds of updates, puts them in force, and acknowledges
  * or rejects each response. It sends through a callback, so that a test can replace the server.
  */
-import { Resource } from '../snapshot/discovery.gen.ts';
-import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
-import { Checkpoint, ResourceFault } from '../snapshot/fleet.gen.ts';
-import { OBSERVERS } from '../snapshot/services.ts';
-import { CHECKPOINT_NAME, CHECKPOINT_TYPE, FAULT_TYPE, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
-import type { SnapshotField } from '../snapshot/resources.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/discovery.gen.ts';
+import { Checkpoint, ResourceFault } from '#snapshot/fleet.gen.ts';
+import { OBSERVERS } from '#snapshot/services.ts';
+import { CHECKPOINT_NAME, CHECKPOINT_TYPE, FAULT_TYPE, RESOURCE_TYPES, typeUrlOf } from '#snapshot/resources.ts';
+import type { SnapshotField } from '#snapshot/resources.ts';
 import type { ValidConfig } from '../state/compile-edit.ts';
 import type { Inventory, RoundResult } from './inventory.ts';
 

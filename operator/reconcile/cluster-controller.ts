@@ -4,14 +4,14 @@
  * ledger are recorded as they come. Every replica runs this; only the leader generates keys and writes statuses.
  */
 import { setImmediate as immediate } from 'node:timers/promises';
+import { objectId } from '#objects/resources.ts';
 import type { Logger } from 'pino';
 import type { Resource } from '#crds/types.gen.ts';
-import type { LedgerReader } from '#ledger/ledger.ts';
+import type { LedgerReader } from '#ledger/spending.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { OperatorClock } from '../clock.ts';
-import type { ClusterProvider } from '../kube/provider.ts';
+import type { OperatorClock } from '#runtime/clock.ts';
+import type { ClusterProvider } from '../sources/cluster/provider.ts';
 import type { MetricsRecorder } from '../metrics.ts';
-import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';
 import type { StatusWriter } from '../status/writer.ts';
 import { recordedSpendingStatus } from '../status/spending.ts';
@@ -25,22 +25,15 @@ import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import { createSpendingReader } from './read-spending.ts';
 import { findUnserved } from './unserved-objects.ts';
 import type { UnservedObject } from './unserved-objects.ts';
-import { createStatusTracker, messagesByObject, statusId } from './status-tracker.ts';
+import { createStatusTracker, messagesByObject } from './status-tracker.ts';
 import type { ObjectStatus, StatusTracker } from './status-tracker.ts';
+import type { ProxyDistribution } from '../xds/distribution.ts';
 import { ProgrammedEvaluator } from './programmed-evaluator.ts';
-
-/** Publishes to the connected proxies and reports their progress. */
-export interface Proxies {
-  /** Publishes the snapshot without waiting for the proxies. */
-  publish(snapshot: Snapshot): void;
-  /** By "Kind namespace/name"; undefined if the object is not published. */
-  progress(id: string): ProxyProgress | undefined;
-}
 
 export interface ClusterControllerOptions {
   readonly gatewayNamespace: string;
   readonly provider: Pick<ClusterProvider, 'resources' | 'objects'>;
-  readonly proxies: Proxies;
+  readonly proxies: Pick<ProxyDistribution, 'publish' | 'progress'>;
   readonly keys: KeySecrets;
   readonly writer: Pick<StatusWriter, 'start' | 'stop' | 'changed'>;
   readonly onMinted: (minted: MintedKey) => void;
@@ -148,7 +141,7 @@ export class ClusterController {
   /** Records a proxy's report that a provider refused a call or cannot be reached. */
   refused({ route, ...refusal }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;
-    this.#tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
+    this.#tracker.refused(objectId('ModelRoute', { namespace: gatewayNamespace, name: route }), {
       ...refusal,
       atMs: clock.nowMs(),
     });
@@ -180,7 +173,7 @@ export class ClusterController {
       ]);
     if (!this.#isLeading()) return; // leadership may have been lost meanwhile
     writer.start();
-    for (const status of this.#tracker.list()) writer.changed(statusId(status));
+    for (const status of this.#tracker.list()) writer.changed(objectId(status.kind, status));
   }
 
   /** True if a configuration has been published to the proxies. */

@@ -4,21 +4,21 @@
  * effect. A Secret that somebody else created is never written.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { MERGE_PATCH } from '../kube/client.ts';
-import type { KubeClient, KubeJson } from '../kube/client.ts';
-import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '../kube/errors.ts';
-import { parseKeySecret, pathOfSecrets } from '../kube/parse-object.ts';
-import type { ClusterProvider } from '../kube/provider.ts';
+import { MERGE_PATCH } from '#kube/client.ts';
+import type { KubeClient, KubeJson } from '#kube/client.ts';
+import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '#kube/errors.ts';
+import { parseKeySecret, pathOfSecrets } from '#kube/parse-object.ts';
+import type { ClusterProvider } from '../sources/cluster/provider.ts';
+import { macOfPreviousKeys } from '../security/previous-keys.ts';
 import {
   KEY_LABEL,
   PREVIOUS_ANNOTATION,
   PREVIOUS_MAC_ANNOTATION,
   isOrphaned,
   isCreatedFor,
-  macOfPreviousKeys,
-} from '../store/key-secret.ts';
-import { findSecret, namespacedName } from '../store/resources.ts';
-import type { LiveSecret, SecretObject } from '../store/resources.ts';
+} from '#objects/key-secret.ts';
+import { findSecret, namespacedName } from '#objects/resources.ts';
+import type { LiveSecret, SecretObject } from '#objects/resources.ts';
 import { SecretWriteError } from './mint-keys.ts';
 import type { KeySecrets, SecretWrite } from './mint-keys.ts';
 

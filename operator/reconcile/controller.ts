@@ -5,8 +5,8 @@
 import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { TimerClock } from '../clock.ts';
-import type { Resources } from '../store/resources.ts';
+import type { TimerClock } from '#runtime/clock.ts';
+import type { Resources } from '#objects/resources.ts';
 import { translate } from '../translate/translate.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import type { RunResult } from './reconcile-loop.ts';

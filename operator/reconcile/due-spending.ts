@@ -4,8 +4,8 @@
  * nothing.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import type { LedgerReader } from '#ledger/ledger.ts';
-import { keyUidOf, namespacedName } from '../store/resources.ts';
+import type { LedgerReader } from '#ledger/spending.ts';
+import { keyUidOf, namespacedName } from '#objects/resources.ts';
 
 export interface SpendingSources {
   readonly ledger: LedgerReader;

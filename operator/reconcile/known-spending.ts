@@ -3,9 +3,9 @@
  * no spent quota is granted again.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import type { QuotaPeriod } from '#ledger/ledger.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { accountIdOf, keyUidOf, namespacedName } from '../store/resources.ts';
+import { accountIdOf, keyUidOf, namespacedName, objectId } from '#objects/resources.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
 
 export interface KnownSpending {
@@ -25,7 +25,7 @@ export interface KnownSpending {
 export function knownSpending(objects: Pick<LiveObjects, 'live' | 'ofKind'>, gatewayNamespace: string): KnownSpending {
   const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
   const statusOf = ({ kind, metadata }: ApiKey | Account): Readonly<Record<string, unknown>> => ({
-    ...objects.live(`${kind} ${namespacedName(metadata)}`)?.status,
+    ...objects.live(objectId(kind, metadata))?.status,
   });
   return {
     keys: objects

@@ -8,7 +8,7 @@ import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
 import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
 import { sameItems } from '../store/same.ts';
-import { statusId } from './status-tracker.ts';
+import { objectId } from '#objects/resources.ts';
 
 interface Publishable {
   readonly snapshot: Snapshot;
@@ -28,7 +28,7 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
     const found = validateSnapshot(snapshot);
     if (found.length === 0) return { snapshot, faults };
     faults.push(...found);
-    const faulty = new Set(found.map(statusId));
+    const faulty = new Set(found.map((each) => objectId(each.kind, each)));
     snapshot = holdBack(snapshot, faulty, round === 0 ? lastGood : undefined);
   }
   return undefined;
@@ -56,7 +56,7 @@ function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Sna
     objects: readonly O[],
     before: readonly O[] | undefined,
   ): O[] => {
-    const isFaulty = ({ namespace, name }: O): boolean => faulty.has(statusId({ kind, namespace, name }));
+    const isFaulty = ({ namespace, name }: O): boolean => faulty.has(objectId(kind, { namespace, name }));
     const kept = (before ?? []).filter(isFaulty);
     return [...objects.filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);
   };

@@ -4,7 +4,8 @@
  * its own key.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { namespacedName } from '../store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
+import { pauseAfter } from '#runtime/backoff.ts';
 
 /** A failed write of a key's Secret. */
 export interface MintFailure {
@@ -25,40 +26,39 @@ export interface MintBackoff {
 }
 
 interface Failing {
-  readonly count: number;
+  readonly failures: number;
   readonly untilMs: number;
   readonly message: string;
 }
 
-const FIRST_MS = 1_000;
-const LONGEST_MS = 120_000;
+const RETRY = { firstMs: 1_000, longestMs: 120_000 } as const;
 
 export function createMintBackoff(): MintBackoff {
   /** By namespace, or by "namespace/name" of a single key. */
   const failing = new Map<string, Failing>();
-  const cookieScopes = ({ metadata }: ApiKey): readonly string[] => [metadata.namespace, namespacedName(metadata)];
+  const scopesOf = ({ metadata }: ApiKey): readonly string[] => [metadata.namespace, namespacedName(metadata)];
   return {
     blocked(apiKey, nowMs) {
-      for (const scope of cookieScopes(apiKey)) {
+      for (const scope of scopesOf(apiKey)) {
         const found = failing.get(scope);
         if (found && found.untilMs > nowMs) return found;
       }
       return undefined;
     },
-    isRetry: (apiKey) => cookieScopes(apiKey).some((scope) => failing.has(scope)),
+    isRetry: (apiKey) => scopesOf(apiKey).some((scope) => failing.has(scope)),
     failed(apiKey, { message, namespaceWide }, nowMs) {
       const scope = namespaceWide ? apiKey.metadata.namespace : namespacedName(apiKey.metadata);
       const before = failing.get(scope);
       if (before && before.untilMs > nowMs) return; // keys that failed together count as one failure
-      const count = (before?.count ?? 0) + 1;
-      failing.set(scope, { count, message, untilMs: nowMs + Math.min(FIRST_MS * 2 ** (count - 1), LONGEST_MS) });
+      const failures = before?.failures ?? 0;
+      failing.set(scope, { failures: failures + 1, message, untilMs: nowMs + pauseAfter(failures, RETRY) });
     },
     succeeded(apiKey) {
-      for (const scope of cookieScopes(apiKey)) failing.delete(scope);
+      for (const scope of scopesOf(apiKey)) failing.delete(scope);
     },
     retain(apiKeys) {
       if (failing.size === 0) return;
-      const scopes = new Set(apiKeys.flatMap(cookieScopes));
+      const scopes = new Set(apiKeys.flatMap(scopesOf));
       for (const scope of failing.keys()) if (!scopes.has(scope)) failing.delete(scope);
     },
   };

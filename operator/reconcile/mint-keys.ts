@@ -18,11 +18,11 @@ import {
   rotationOf,
   secretNameOf,
   secretRefOf,
-} from '../store/key-secret.ts';
-import type { PreviousKey } from '../store/key-secret.ts';
-import { namespacedName } from '../store/resources.ts';
+} from '#objects/key-secret.ts';
+import type { PreviousKey } from '#objects/key-secret.ts';
+import { namespacedName } from '#objects/resources.ts';
 import type { MintBackoff } from './mint-backoff.ts';
-import type { Resources, SecretObject, SecretRef } from '../store/resources.ts';
+import type { Resources, SecretObject, SecretRef } from '#objects/resources.ts';
 import { WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE, inTurns } from '../store/fair-queue.ts';
 
 /** A key that was just generated. It is never shown again. */

@@ -5,13 +5,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { scanFolder } from '../files/scan-folder.ts';
-import { parseSecret } from '../files/secret-file.ts';
-import { isMissing, undefinedIfMissing } from '../files/missing-file.ts';
+import { scanFolder } from '#manifests/scan-folder.ts';
+import { parseSecret } from '#manifests/secret-file.ts';
+import { isMissing, undefinedIfMissing } from '#runtime/missing-file.ts';
 import { sameJson } from '../status/same-json.ts';
 import { sameEntries } from '../store/same.ts';
-import { namespacedName } from '../store/resources.ts';
-import type { SecretObject } from '../store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
+import type { SecretObject } from '#objects/resources.ts';
 
 /** The folder's content, by "namespace/name". */
 interface FoundSecrets {

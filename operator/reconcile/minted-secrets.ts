@@ -5,11 +5,11 @@
  */
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatSecret } from '../files/secret-file.ts';
-import { syncFolder, writeDurably } from '../files/write-durably.ts';
-import { KEY_LABEL } from '../store/key-secret.ts';
-import { findSecret, namespacedName, withSecrets } from '../store/resources.ts';
-import type { SecretObject, SecretRef } from '../store/resources.ts';
+import { formatSecret } from '#manifests/secret-file.ts';
+import { syncFolder, writeDurably } from '#runtime/write-durably.ts';
+import { KEY_LABEL } from '#objects/key-secret.ts';
+import { findSecret, namespacedName, withSecrets } from '#objects/resources.ts';
+import type { SecretObject, SecretRef } from '#objects/resources.ts';
 import { sameEntries } from '../store/same.ts';
 import { readAllNow, readChanged, secretPath, secretsFolder } from './minted-files.ts';
 import type { ReadSecretFiles } from './minted-files.ts';

@@ -3,12 +3,12 @@
  * force keeps Programmed=True for a grace period, and as long as a proxy that had it in force is cut off. Many objects
  * are evaluated in slices, so that an edit does not wait for them.
  */
-import type { OperatorClock } from '../clock.ts';
+import type { OperatorClock } from '#runtime/clock.ts';
 import { RECONCILING } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import { programmingOf, proxiesInForce } from '../status/programming.ts';
 import type { ProxyProgress } from '../status/programming.ts';
-import { statusId } from './status-tracker.ts';
+import { objectId } from '#objects/resources.ts';
 import type { StatusTracker } from './status-tracker.ts';
 
 interface EvaluatorDeps {
@@ -192,7 +192,9 @@ export class ProgrammedEvaluator {
       const leftMs = this.#settledMs - clock.nowMs();
       if (leftMs > 0) this.#recheckIn(leftMs);
       for (const id of this.#late.keys()) if (!tracker.get(id)) this.#late.delete(id);
-      this.evaluateInSlices(leftMs > 0 || !this.#settling ? this.#late.keys() : tracker.list().map(statusId));
+      this.evaluateInSlices(
+        leftMs > 0 || !this.#settling ? this.#late.keys() : tracker.list().map((each) => objectId(each.kind, each)),
+      );
       this.#settling = leftMs > 0;
     });
   }

@@ -5,16 +5,15 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
-import { accountIdOf, allOf, keyUidOf, namespacedName } from '../store/resources.ts';
-import type { Resources } from '../store/resources.ts';
-import { createMutex } from '../store/mutex.ts';
+import { accountIdOf, allOf, keyUidOf, namespacedName, objectId } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
+import { createMutex } from '#runtime/mutex.ts';
 import { trackDueSpending } from './due-spending.ts';
 import type { SpendingSources } from './due-spending.ts';
-import { statusId } from './status-tracker.ts';
 import type { StatusTracker } from './status-tracker.ts';
 
 interface SpendingReader {
@@ -52,7 +51,7 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
     words: () => SpendingStatus,
     nowMs: number,
   ): void {
-    const id = statusId({ kind: object.kind, ...object.metadata });
+    const id = objectId(object.kind, object.metadata);
     const before = known.get(object);
     if (before && isSame(before, spending) && tracker.hasSpending(id)) return;
     if (tracker.spent(id, words(), nowMs, object.metadata.generation)) known.set(object, spending);

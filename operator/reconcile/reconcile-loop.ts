@@ -2,8 +2,9 @@
  * Runs a function after changes: debounced, one run at a time, and once more for changes that came during a run. It
  * also runs at the times that a run asks for, and retries failed runs with exponential backoff.
  */
+import { createBackoff } from '#runtime/backoff.ts';
 import type { Logger } from 'pino';
-import type { TimerClock } from '../clock.ts';
+import type { TimerClock } from '#runtime/clock.ts';
 
 export interface RunResult {
   /** When to run again even if nothing changes; absent: never. */
@@ -25,8 +26,7 @@ interface ReconcileLoopOptions {
   readonly log: Pick<Logger, 'error'>;
 }
 
-const FIRST_RETRY_MS = 1000;
-const LAST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 1000, longestMs: 60_000 } as const;
 /** Timers pause while the machine sleeps, and ignore that the clock is set, so long waits are divided. */
 const LONGEST_SLEEP_MS = 60_000;
 
@@ -41,7 +41,7 @@ export class ReconcileLoop {
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
-  #retryMs = FIRST_RETRY_MS;
+  readonly #backoff = createBackoff(RETRY);
   /** When the pause after the last run ends. */
   #restedAtMs = 0;
   #settling: (() => void)[] = [];
@@ -125,11 +125,10 @@ export class ReconcileLoop {
     if (this.#stopped) return;
     const { clock } = this.#options;
     if (retry) {
-      this.#later = clock.after(Math.min(againInMs, this.#retryMs), () => this.#run());
-      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+      this.#later = clock.after(Math.min(againInMs, this.#backoff.next()), () => this.#run());
       return;
     }
-    this.#retryMs = FIRST_RETRY_MS;
+    this.#backoff.reset();
     if (againInMs !== Infinity) this.#sleep(againInMs, clock.nowMs() + againInMs);
   }
 

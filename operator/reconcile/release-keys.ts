@@ -4,9 +4,9 @@
  * a key is first released, which its file says, and deleted after GRACE_MS.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { KEY_LABEL, secretNameOf } from '../store/key-secret.ts';
-import { namespacedName } from '../store/resources.ts';
-import type { Resources, SecretObject } from '../store/resources.ts';
+import { KEY_LABEL, secretNameOf } from '#objects/key-secret.ts';
+import { namespacedName } from '#objects/resources.ts';
+import type { Resources, SecretObject } from '#objects/resources.ts';
 import type { MintedSecrets } from './minted-secrets.ts';
 
 /** The annotation of a generated key whose ApiKey is gone: since when, RFC 3339. */

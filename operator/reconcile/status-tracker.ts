@@ -2,6 +2,7 @@
  * The desired status of every object: its findings, the proxies' acknowledgements and its last known spending, merged
  * into conditions whose transition times survive from one reconciliation to the next.
  */
+import { objectId } from '#objects/resources.ts';
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import { differences } from '#snapshot/sorted.ts';
@@ -88,11 +89,6 @@ const HELD_UP: Programming = {
   message: 'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
 };
 
-/** "Kind namespace/name". */
-export function statusId({ kind, namespace, name }: Pick<Findings, 'kind' | 'namespace' | 'name'>): string {
-  return `${kind} ${namespace}/${name}`;
-}
-
 /** `onChanged` is called for each object whose status changed or which was removed. */
 export function createStatusTracker(onChanged: (id: string) => void = () => undefined): StatusTracker {
   const entries = openEntries(onChanged);
@@ -102,8 +98,8 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
     ...refusalsOf(entries),
     observe(findings, nowMs, before) {
       for (const [old, found] of differences(observed, findings, compareFindings)) {
-        if (found) observeOne(entries, found, { id: statusId(found), nowMs, before });
-        else if (old && byId.delete(statusId(old))) onChanged(statusId(old));
+        if (found) observeOne(entries, found, { id: objectId(found.kind, found), nowMs, before });
+        else if (old && byId.delete(objectId(old.kind, old))) onChanged(objectId(old.kind, old));
       }
       observed = findings;
     },
@@ -226,7 +222,7 @@ function refusalsOf({ byId, update }: Entries): Pick<StatusTracker, 'refused' | 
 
 function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string, Entry>): ObjectStatus[] {
   return observed.flatMap((findings) => {
-    const entry = entries.get(statusId(findings));
+    const entry = entries.get(objectId(findings.kind, findings));
     return entry ? [statusOf(entry)] : [];
   });
 }
@@ -342,7 +338,7 @@ function programmingBefore({ generation, published }: Findings, old: Entry | und
 export function messagesByObject(faults: readonly SnapshotFault[]): ReadonlyMap<string, string> {
   const messages = new Map<string, string>();
   for (const fault of faults) {
-    const id = statusId(fault);
+    const id = objectId(fault.kind, fault);
     const before = messages.get(id);
     messages.set(id, before === undefined ? fault.message : `${before}; ${fault.message}`);
   }

@@ -3,8 +3,8 @@
  * of its cluster, but it can see that an object of theirs has had no status for a minute.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { allOf, objectId } from '../store/resources.ts';
-import type { Resources } from '../store/resources.ts';
+import { allOf, objectId } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { suggestNames } from '../translate/nearest-names.ts';
 
 interface UnservedOptions {
@@ -33,11 +33,11 @@ export function findUnserved(
   const isUnanswered = (object: ApiKey | Account): boolean =>
     object.spec.gatewayNamespace !== gatewayNamespace &&
     nowMs - Date.parse(object.metadata.creationTimestamp ?? '') >= ANSWERED_WITHIN_MS &&
-    observedGeneration(objectId(object)) === undefined;
+    observedGeneration(objectId(object.kind, object.metadata)) === undefined;
   return [...allOf(accounts), ...allOf(apiKeys)].filter(isUnanswered).map((object) => {
     const named = object.spec.gatewayNamespace;
     return {
-      id: objectId(object),
+      id: objectId(object.kind, object.metadata),
       message:
         `No operator serves the gateway that spec.gatewayNamespace names, "${named}".` +
         suggestNames(named, [gatewayNamespace]),

@@ -7,15 +7,14 @@ import { loadApiKinds } from '#crds/load.ts';
 import type { Reason } from '#crds/conditions.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
-import { countGenerations } from '../files/generations.ts';
-import { createLoader } from '../files/load-folder.ts';
-import type { LoadedFolder } from '../files/load-folder.ts';
-import { InvalidManifests, compareDiagnostics } from '../files/diagnostic.ts';
-import type { Diagnostic } from '../files/diagnostic.ts';
-import { folderWarnings, readFolder } from '../files/provider.ts';
-import { statusId } from './status-tracker.ts';
+import { countGenerations } from '#manifests/generations.ts';
+import { createLoader } from '#manifests/load-folder.ts';
+import type { LoadedFolder } from '#manifests/load-folder.ts';
+import { InvalidManifests, compareDiagnostics } from '#manifests/diagnostic.ts';
+import type { Diagnostic } from '#manifests/diagnostic.ts';
+import { folderWarnings, readFolder } from '../sources/folder/provider.ts';
 import type { Finding, Findings } from '../status/findings.ts';
-import { allOf, objectId } from '../store/resources.ts';
+import { allOf, objectId } from '#objects/resources.ts';
 import { misplacedPrices } from '../translate/misplaced-prices.ts';
 import { translate } from '../translate/translate.ts';
 import { unpricedWays } from '../translate/unpriced-ways.ts';
@@ -100,7 +99,7 @@ function judge(
   const generated = new Set(
     allOf(resources.apiKeys)
       .filter(({ spec }) => spec.key.type === 'Generated')
-      .map(objectId),
+      .map(({ kind, metadata }) => objectId(kind, metadata)),
   );
   const faulty = !isValid;
   const place = (object: string, message: string, severity: Diagnostic['severity']): Diagnostic => ({
@@ -112,7 +111,7 @@ function judge(
   });
 
   const said = statuses.flatMap((findings) => {
-    const object = statusId(findings);
+    const object = objectId(findings.kind, findings);
     return againstObject(findings)
       .filter(({ reason }) => !faulty || OWN_FAULTS.has(reason))
       .filter(({ reason }) => reason !== 'SecretPending' || !generated.has(object)) // the operator will create it
@@ -120,8 +119,8 @@ function judge(
   });
   return [
     ...said,
-    ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error')),
-    ...misplacedPrices(snapshot).map((price) => place(statusId(price), price.message, 'Warning')),
+    ...validateSnapshot(snapshot).map((fault) => place(objectId(fault.kind, fault), fault.message, 'Error')),
+    ...misplacedPrices(snapshot).map((price) => place(objectId(price.kind, price), price.message, 'Warning')),
   ];
 }
 

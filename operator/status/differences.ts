@@ -4,16 +4,12 @@
  */
 import type { ConditionType } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
+import type { StatusManager } from '#kube/status-client.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { sameJson } from './same-json.ts';
 
-export type StatusOwner = 'operator' | 'spending';
-
-/** The status of any kind. */
-export interface StatusBody {
-  readonly conditions?: readonly Condition[];
-  readonly [field: string]: unknown;
-}
+export type StatusOwner = Exclude<StatusManager, 'confirmation'>;
 
 const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'periodStartTime',
@@ -24,7 +20,7 @@ const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'heldUsd',
   'balanceUsd',
 ]);
-/** Written by operator/cluster/confirmations.ts, and by nobody else. */
+/** Written by operator/upkeep/confirmations.ts, and by nobody else. */
 const CONFIRMATION_FIELD = 'lastConfirmedTime';
 const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'QuotaLow',

@@ -2,14 +2,17 @@
 import { RECONCILING } from './conditions.ts';
 import type { Programming } from './conditions.ts';
 
-/** The proxies' acknowledgements of an object's published version. */
+/** The proxies' acknowledgements of an object's last published version. */
 export interface ProxyProgress {
-  /** Another one for each content. */
+  /** A hash of the content; the same on every replica. */
   readonly version: string;
+  /** The connected proxies that have a complete configuration. */
   readonly connected: number;
   readonly acknowledged: number;
   readonly rejected: readonly { readonly proxy: string; readonly message: string }[];
-  /** The time from publication to the last acknowledgement. */
+  /**
+   * The time from publication to the last acknowledgement; undefined until all connected proxies have acknowledged it.
+   */
   readonly convergedMs: number | undefined;
   /** The pods of the fleet that are ready and connected to no operator. */
   readonly missing?: readonly string[];

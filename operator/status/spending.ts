@@ -3,7 +3,7 @@
  * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
-import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
+import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import { formatTime } from './conditions.ts';

@@ -3,13 +3,8 @@
  * have none.
  */
 import type { Condition } from '#crds/types.gen.ts';
-import type { StatusBody } from './differences.ts';
-
-export interface Transition {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly note: string;
-}
+import type { EventNote } from '#kube/events.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 
 /** Warnings that are present only while they are True. */
 const WARNINGS: ReadonlySet<string> = new Set([
@@ -35,7 +30,7 @@ const TRANSIENT_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /** Compares the previous status with the current one. */
-export function transitionsOf(before: StatusBody, now: StatusBody): Transition[] {
+export function transitionsOf(before: StatusBody, now: StatusBody): EventNote[] {
   const old = new Map((before.conditions ?? []).map((condition) => [condition.type, condition]));
   return (now.conditions ?? []).flatMap((condition) => {
     const last = old.get(condition.type);
@@ -48,14 +43,14 @@ export function transitionsOf(before: StatusBody, now: StatusBody): Transition[]
 }
 
 /** A channel has lost its sign-in, or has it again. */
-function signIn({ type, status, reason, message }: Condition, last: Condition | undefined): Transition[] {
+function signIn({ type, status, reason, message }: Condition, last: Condition | undefined): EventNote[] {
   if (status === (last?.status ?? 'True')) return [];
   return [
     status === 'True' ? { type: 'Normal', reason: type, note: message } : { type: 'Warning', reason, note: message },
   ];
 }
 
-function readiness({ status, reason, message }: Condition, last: Condition | undefined): Transition[] {
+function readiness({ status, reason, message }: Condition, last: Condition | undefined): EventNote[] {
   if (status === last?.status && reason === last.reason) return [];
   if (status === 'True') return [{ type: 'Normal', reason: 'Ready', note: message }];
   if (status === 'Unknown' || TRANSIENT_REASONS.has(reason)) return [];

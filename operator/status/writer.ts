@@ -8,7 +8,10 @@ import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
-import { namespaceOfId } from '../store/resources.ts';
+import type { WriteOutcome } from '#kube/status-client.ts';
+import type { LiveObject, StatusBody } from '#objects/live-object.ts';
+import { pauseAfter } from '#runtime/backoff.ts';
+import { namespaceOfId } from '#objects/resources.ts';
 import {
   bothPartsOf,
   crossesThreshold,
@@ -19,21 +22,11 @@ import {
   samePart,
   hasSpending,
 } from './differences.ts';
-import type { StatusBody, StatusOwner } from './differences.ts';
+import type { StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
 
-/** The object that a status belongs to, as the API server has it. */
-export interface StatusTarget {
-  readonly kind: Kind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly status: StatusBody;
-}
-
-/** Gone: the object was deleted. Taken: another gateway's operator owns this status. */
-type WriteOutcome = 'Written' | 'Gone' | 'Taken';
+/** The object that a status belongs to. */
+export type StatusTarget = LiveObject<StatusBody>;
 
 export interface StatusWriterOptions {
   /** The desired status by "Kind namespace/name"; undefined: none. */
@@ -63,8 +56,7 @@ interface NextWrite {
 const WRITES_PER_SECOND = 200;
 const SPENDING_SHARE = 4;
 const SPENDING_EVERY_MS = 30_000;
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 500, longestMs: 60_000 } as const;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -297,7 +289,7 @@ export class StatusWriter {
     const failures = this.#failures.get(id) ?? 0;
     this.#failures.set(id, failures + 1);
     this.#ready.delete(id); // its watch may have queued it already
-    if (this.#writing) this.#later(id, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS));
+    if (this.#writing) this.#later(id, pauseAfter(failures, RETRY));
   }
 
   #forget(id: string): void {

@@ -1,24 +1,13 @@
 /**
- * The operator's cache of the cluster for the console: objects with their latest statuses. It does not check who may
- * see them. Lists are cached, and only changed objects are refreshed, so that a change costs the same at ten thousand
+ * The operator's cache of the cluster for the console. Lists are cached, and only changed objects are refreshed, so that a change costs the same at ten thousand
  * objects as at one.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import { isOfKind } from './live-objects.ts';
 import type { LiveObjects } from './live-objects.ts';
-import { isNewer } from './relevance.ts';
-import { objectId } from './resources.ts';
-
-export interface ClusterCache {
-  /** True once everything has been read at least once. */
-  readonly isComplete: boolean;
-  /** Returns the same list as long as nothing has changed. */
-  list<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
-  /** The namespaces that are known. */
-  namespaces(): ReadonlySet<string>;
-  /** Waits until a watch has reported this version of an object, or its deletion, but at most WAIT_MS. */
-  waitFor(id: string, write: { readonly uid: string; readonly resourceVersion: string | undefined }): Promise<void>;
-}
+import type { ClusterCache } from '#objects/cluster-cache.ts';
+import { isNewer } from '#objects/relevance.ts';
+import { objectId } from '#objects/resources.ts';
 
 interface ClusterCacheOptions {
   readonly objects: Pick<LiveObjects, 'ofKind' | 'byNamespace' | 'current' | 'live'>;
@@ -29,7 +18,7 @@ interface ClusterCacheOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** The longest wait for a watch event; a slow watch shows in its own metrics. */
+/** A slow watch shows in its own metrics. */
 const WAIT_MS = 2_000;
 /** With this many changed ids the cache refreshes itself, because ids of deleted objects would accumulate. */
 const MAX_DIRTY = 10_000;
@@ -56,7 +45,8 @@ export function createClusterCache({
 
   function begin(): void {
     inUse = true;
-    for (const kind of KINDS) for (const object of objects.ofKind(kind)) dirty.add(objectId(object));
+    for (const kind of KINDS)
+      for (const object of objects.ofKind(kind)) dirty.add(objectId(object.kind, object.metadata));
   }
 
   function keptKind(kind: string): KeptKind {

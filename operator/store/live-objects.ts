@@ -6,19 +6,10 @@
 import type { ApiKey, Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
 import { sizeOf } from './namespace-bound.ts';
 import type { NamespaceBound } from './namespace-bound.ts';
-import { differsForTranslate, isTerminating, isNewer } from './relevance.ts';
-import { allOf, freezeDeep, namespaceOfId, objectId } from './resources.ts';
-import type { ByNamespace, MalformedObject } from './resources.ts';
-
-/** An object's live status, and the version it belongs to. */
-export interface LiveObject {
-  readonly kind: Kind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly status: NonNullable<Resource['status']>;
-}
+import type { LiveObject } from '#objects/live-object.ts';
+import { differsForTranslate, isTerminating, isNewer } from '#objects/relevance.ts';
+import { allOf, freezeDeep, namespaceOfId, objectId } from '#objects/resources.ts';
+import type { ByNamespace, MalformedObject } from '#objects/resources.ts';
 
 export interface LiveObjects {
   /** Removes the objects of one watch that its complete list does not name. */
@@ -113,7 +104,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
   function apply(source: string, object: Resource, isWanted = false): void {
     if (bound && !bound.put({ ...object, bytes: sizeOf(object) }, isWanted)) return leaveOut(source, object);
     const entries = entriesOf(source);
-    const id = objectId(object);
+    const id = objectId(object.kind, object.metadata);
     const { namespace } = object.metadata;
     const before = entries.get(id);
     const matters = beyond.delete(id, namespace) || !before || differsForTranslate(before.spec, object);
@@ -130,7 +121,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
     object: Resource,
     { matters, isLive }: { readonly matters: boolean; readonly isLive: boolean },
   ): void {
-    const id = objectId(object);
+    const id = objectId(object.kind, object.metadata);
     onChange(id);
     if (matters) onSpecs(object.kind);
     if (isLive) onLive(id);
@@ -143,7 +134,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
   /** Keeps of an object beyond the bound its name, and of the first ones what is needed to tell them so. */
   function leaveOut(source: string, object: Resource, live = liveOf(object)): void {
     const entries = entriesOf(source);
-    const id = objectId(object);
+    const id = objectId(object.kind, object.metadata);
     const before = entries.get(id);
     const isKnown = beyond.has(id, object.metadata.namespace);
     const isTold =
@@ -166,7 +157,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
   }
 
   function remove(source: string, object: ObjectReference): void {
-    const id = objectId(object);
+    const id = objectId(object.kind, object.metadata);
     const { namespace } = object.metadata;
     bound?.delete(id, namespace);
     beyond.delete(id, namespace);
@@ -193,7 +184,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
       for (const object of beyond.of(source)) if (!listed.has(object.id)) remove(source, object.reference);
     },
     readAgain(source, object) {
-      if (beyond.has(objectId(object), object.metadata.namespace)) apply(source, object, true);
+      if (beyond.has(objectId(object.kind, object.metadata), object.metadata.namespace)) apply(source, object, true);
     },
     settle() {
       const { cut, wanted } = bound?.settle() ?? { cut: [], wanted: [] };
@@ -201,7 +192,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
       return wanted.flatMap((id) => beyond.find(id) ?? []);
     },
     written(object) {
-      const id = objectId(object);
+      const id = objectId(object.kind, object.metadata);
       const { entries, entry } = find(id) ?? {};
       if (
         !entries ||
@@ -350,10 +341,10 @@ function openCounted(onApiKey: LiveObjectsOptions['onApiKey']): Counted {
       else kinds[spec.kind].delete(spec);
       if (faulty) malformed.set(spec, faulty);
       else malformed.delete(spec);
-      if (spec.kind === 'ApiKey') onApiKey?.(objectId(spec), counts ? spec : undefined);
+      if (spec.kind === 'ApiKey') onApiKey?.(objectId(spec.kind, spec.metadata), counts ? spec : undefined);
     },
     delete(object) {
-      if (object.kind === 'ApiKey') onApiKey?.(objectId(object), undefined);
+      if (object.kind === 'ApiKey') onApiKey?.(objectId(object.kind, object.metadata), undefined);
       kinds[object.kind].delete(object);
       malformed.delete(object);
     },
@@ -423,12 +414,12 @@ function openIndex<T>(): NamespaceIndex<T> {
     set(object, entry) {
       const { namespace } = object.metadata;
       const entries = namespaces.get(namespace) ?? new Map<string, T>();
-      namespaces.set(namespace, entries.set(objectId(object), entry));
+      namespaces.set(namespace, entries.set(objectId(object.kind, object.metadata), entry));
       stale.add(namespace);
     },
     delete(object) {
       const { namespace } = object.metadata;
-      if (namespaces.get(namespace)?.delete(objectId(object))) stale.add(namespace);
+      if (namespaces.get(namespace)?.delete(objectId(object.kind, object.metadata))) stale.add(namespace);
     },
     lists: current,
     all() {

@@ -2,9 +2,9 @@
  * The known Secrets by name, from watches and from the operator's own writes. A write is visible at once, and a watch
  * event of an earlier version is ignored.
  */
-import { isNewer } from './relevance.ts';
-import { namespacedName } from './resources.ts';
-import type { SecretObject, SecretRef, Secrets } from './resources.ts';
+import { isNewer } from '#objects/relevance.ts';
+import { namespacedName } from '#objects/resources.ts';
+import type { SecretObject, SecretRef, Secrets } from '#objects/resources.ts';
 
 export interface LiveSecrets {
   /** Applies a complete list of one watch. */

@@ -4,7 +4,7 @@
  * all that are younger are beyond it. Every replica decides alike, because ages and sizes are the objects' own.
  */
 import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
-import { objectId } from './resources.ts';
+import { objectId } from '#objects/resources.ts';
 
 export interface BoundOptions {
   /** The most bytes of one namespace, as sizeOf counts them. */
@@ -114,7 +114,7 @@ export function createNamespaceBound({ maxBytes, exemptNamespace }: BoundOptions
     put({ kind, metadata, bytes }, isWanted = false) {
       const { namespace: name, creationTimestamp: created = '' } = metadata;
       if (name === exemptNamespace) return true;
-      const id = objectId({ kind, metadata });
+      const id = objectId(kind, metadata);
       const namespace = namespaces.get(name) ?? emptyNamespace();
       namespaces.set(name, namespace);
       const known = namespace.objects.get(id);

@@ -7,7 +7,7 @@ import { compareNamed } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
 import { compareFindings } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
-import { freezeDeep } from '../store/resources.ts';
+import { freezeDeep } from '#objects/resources.ts';
 import { keysByCatalog, keysByRoute } from './dependent-keys.ts';
 import type { DependentKeys } from './dependent-keys.ts';
 import type { TranslatedGroup } from './group.ts';

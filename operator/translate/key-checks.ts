@@ -2,7 +2,7 @@
 import type { ReasonOf } from '#crds/conditions.ts';
 import type { Group } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
-import { namespacedName } from '../store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { GatheredKey } from './key-material.ts';
 

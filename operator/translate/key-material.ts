@@ -13,9 +13,9 @@ import {
   previousKeysOf,
   rotationOf,
   secretNameOf,
-} from '../store/key-secret.ts';
-import type { PreviousKey } from '../store/key-secret.ts';
-import type { SecretObject } from '../store/resources.ts';
+} from '#objects/key-secret.ts';
+import type { PreviousKey } from '#objects/key-secret.ts';
+import type { SecretObject } from '#objects/resources.ts';
 
 const PREFIX = 'sk-';
 const SHORTEST_KEY = 32;

@@ -6,7 +6,7 @@ import { QuotaType } from '#snapshot/snapshot.gen.ts';
 import type { Price, PriceCatalog as PriceCatalogMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
-import { namespacedName } from '../store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
 import { isSheet } from '#snapshot/catalog-prices.ts';
 import { compareText } from '#snapshot/sorted.ts';
 import { memoize } from './memoize.ts';

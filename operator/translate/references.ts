@@ -1,9 +1,9 @@
 /** [P] Resolves references: checks that the target exists and may be used. */
-import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
+import type { GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
-import { findSecret, labelsOfNamespace, namespacedName } from '../store/resources.ts';
-import type { Labels, Resources } from '../store/resources.ts';
-import { matchesSelector } from './selectors.ts';
+import { findSecret, namespacedName } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
+import { matchesSelector } from '#objects/selectors.ts';
 
 /** A channel's credential; `value` is absent if the provider needs none. */
 export type ChannelCredential =
@@ -103,18 +103,6 @@ export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unread
     const id = { namespace: metadata.namespace, name: auth.secretRef.name };
     return [findSecret(secrets, id), unreadable?.get(namespacedName(id))];
   });
-}
-
-/** True if a Group's allowedNamespaces admits a namespace. */
-export function admitsNamespace(
-  { metadata, spec }: Group,
-  namespace: string,
-  namespaces: ReadonlyMap<string, Labels>,
-): boolean {
-  const { from, selector } = spec.allowedNamespaces;
-  if (from === 'All') return true;
-  if (from === 'Same') return namespace === metadata.namespace;
-  return selector !== undefined && matchesSelector(selector, labelsOfNamespace(namespaces, namespace));
 }
 
 /** The ModelRoutes that an entry of a Direct group selects, in the order given. */

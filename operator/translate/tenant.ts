@@ -5,9 +5,9 @@
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { Account as AccountMessage, Key } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
-import { secretNameOf } from '../store/key-secret.ts';
-import { accountIdOf, freezeDeep } from '../store/resources.ts';
-import type { MalformedObject, Resources, SecretObject } from '../store/resources.ts';
+import { secretNameOf } from '#objects/key-secret.ts';
+import { accountIdOf, freezeDeep } from '#objects/resources.ts';
+import type { MalformedObject, Resources, SecretObject } from '#objects/resources.ts';
 import { translateAccount } from './account.ts';
 import { translateKey } from './api-key.ts';
 import type { KeyContext } from './api-key.ts';

@@ -7,7 +7,7 @@
  *   assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
 import { pricesOf } from '#snapshot/catalog-prices.ts';
-import type { Resources } from '../store/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { assemble } from './assemble.ts';
 import type { Translation } from './assemble.ts';
 import { findConflicts } from './conflicts.ts';

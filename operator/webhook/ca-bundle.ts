@@ -3,20 +3,20 @@
  * leader owns this one field by server-side apply and restores it when the object is recreated or changed.
  */
 import type { Logger } from 'pino';
-import { APPLY_PATCH } from '../kube/client.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { OperatorClock } from '../clock.ts';
-import { explainKubeError } from '../kube/errors.ts';
-import { startListWatch } from '../kube/list-watch.ts';
-import type { KubeObject } from '../kube/models.ts';
-import type { MetricsRecorder } from '../metrics.ts';
+import { APPLY_PATCH } from '#kube/client.ts';
+import type { KubeClient } from '#kube/client.ts';
+import type { OperatorClock } from '#runtime/clock.ts';
+import { explainKubeError } from '#kube/errors.ts';
+import { startListWatch } from '#kube/list-watch.ts';
+import type { KubeObject } from '#kube/models.ts';
+import type { KubeMeter } from '#kube/meter.ts';
 
 interface CaBundleOptions {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
   /** The name of the MutatingWebhookConfiguration. */
   readonly name: string;
   readonly clock: OperatorClock;
-  readonly meter: MetricsRecorder;
+  readonly meter: KubeMeter;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Returns whether this replica may write. */
   readonly leading: () => boolean;

@@ -5,7 +5,7 @@
  */
 import { isJsonObject } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { KEY_ENTRY, secretNameOf } from '../store/key-secret.ts';
+import { KEY_ENTRY, secretNameOf } from '#objects/key-secret.ts';
 import { inject } from './inject.ts';
 import type { InjectionPlan } from './inject.ts';
 import type { PatchOperation } from './json-patch.ts';

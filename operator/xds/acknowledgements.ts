@@ -5,22 +5,9 @@
  */
 import type { AcknowledgementDigest, ObjectDigest } from '#snapshot/fleet.gen.ts';
 import { RESOURCE_TYPES } from '#snapshot/resources.ts';
+import type { ProxyProgress } from '../status/programming.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
 import type { DiscoverySession, ResponseAnswer } from './session.ts';
-
-/** The acknowledgements of one object's last published version. */
-export interface Progress {
-  /** A hash of the content; the same on every replica. */
-  readonly version: string;
-  /** The connected proxies that have a complete configuration. */
-  readonly connected: number;
-  readonly acknowledged: number;
-  readonly rejected: readonly { readonly proxy: string; readonly message: string }[];
-  /**
-   * The time from publication to the last acknowledgement; undefined until all connected proxies have acknowledged it.
-   */
-  readonly convergedMs: number | undefined;
-}
 
 interface Replica {
   connected: number;
@@ -44,7 +31,7 @@ const KINDS = new Map(RESOURCE_TYPES.map(({ kind, typeUrl }) => [typeUrl, kind])
 const TYPES = new Map<string, string>(RESOURCE_TYPES.map(({ kind, typeUrl }) => [kind, typeUrl]));
 
 /** "Kind namespace/name"; undefined if it is not an object of the gateway. */
-export function objectId(typeUrl: string, name: string): string | undefined {
+export function publishedId(typeUrl: string, name: string): string | undefined {
   const kind = KINDS.get(typeUrl);
   return kind && `${kind} ${name}`;
 }
@@ -91,7 +78,7 @@ export class Acknowledgements {
   published(changes: readonly ResourceChanges[], nowMs: number): void {
     for (const { typeUrl, names } of changes) {
       for (const name of names) {
-        const id = objectId(typeUrl, name);
+        const id = publishedId(typeUrl, name);
         if (id === undefined) continue;
         this.#touched.add(id);
         if (this.#cache.get(typeUrl, name))
@@ -124,7 +111,7 @@ export class Acknowledgements {
   settled(proxy: string, session: DiscoverySession, { typeUrl, sent }: ResponseAnswer, nowMs: number): void {
     if (this.#proxies.get(proxy) !== session) return;
     for (const name of sent.versions.keys()) {
-      const id = objectId(typeUrl, name);
+      const id = publishedId(typeUrl, name);
       if (id !== undefined) this.#answered(id, nowMs);
     }
   }
@@ -162,7 +149,7 @@ export class Acknowledgements {
     if (this.connected + this.remote === 0) this.#touchAll();
   }
 
-  progress(id: string): Progress | undefined {
+  progress(id: string): ProxyProgress | undefined {
     const resource = this.#resource(id);
     if (!resource) return undefined;
     const { waiting, rejected } = this.#count(id);
@@ -244,7 +231,7 @@ export class Acknowledgements {
   #touchUnsettled(session: DiscoverySession): void {
     for (const subscription of session.subscriptions()) {
       for (const name of subscription.unacknowledged()) {
-        const id = objectId(subscription.typeUrl, name);
+        const id = publishedId(subscription.typeUrl, name);
         if (id !== undefined) this.#touched.add(id);
       }
     }

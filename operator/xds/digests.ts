@@ -6,9 +6,10 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientWritableStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
+import { createBackoff } from '#runtime/backoff.ts';
 import { SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
-import type { CertificateSource } from './certificates.ts';
+import type { CertificateSource } from '../security/certificates.ts';
 import { DigestQueue } from './digest-queue.ts';
 
 interface DigestStreamOptions {
@@ -22,8 +23,7 @@ interface DigestStreamOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 2_000;
+const RETRY = { firstMs: 100, longestMs: 2_000 } as const;
 const CHANNEL = {
   'grpc.enable_channelz': 0,
   'grpc.keepalive_time_ms': 10_000,
@@ -38,7 +38,7 @@ export class DigestStream {
   #client: Client | undefined;
   #call: ClientWritableStream<AcknowledgementDigest> | undefined;
   #blocked = false;
-  #retryMs = FIRST_RETRY_MS;
+  readonly #backoff = createBackoff({ ...RETRY, random: Math.random });
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -94,7 +94,7 @@ export class DigestStream {
     call.on('error', () => undefined); // the callback gets the error too
     call.on('drain', () => {
       this.#blocked = false;
-      this.#retryMs = FIRST_RETRY_MS;
+      this.#backoff.reset();
       this.#flush();
     });
     this.#queue.begin();
@@ -112,8 +112,7 @@ export class DigestStream {
       },
       "the state of this replica's proxies cannot be reported to the leader; retrying",
     );
-    this.#retry = setTimeout(() => this.#connect(), this.#retryMs * (0.5 + Math.random()));
-    this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+    this.#retry = setTimeout(() => this.#connect(), this.#backoff.next());
   }
 
   #hangUp(): void {

@@ -9,7 +9,7 @@ import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/di
 import type { AcknowledgementDigest, DigestReceipt, RefusalReceipt, RefusalReport } from '#snapshot/fleet.gen.ts';
 import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS, SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Authenticate, Identity } from './authenticate.ts';
-import type { CertificateSource } from './certificates.ts';
+import type { CertificateSource } from '../security/certificates.ts';
 
 /** The stream of one client. */
 export interface ClientStream {
@@ -34,7 +34,7 @@ export interface Peer {
   readonly peer: string;
 }
 
-interface ServerHandlers {
+export interface ServerHandlers {
   connect(caller: Peer, writer: DiscoveryWriter): ClientStream;
   refusals(report: RefusalReport): void;
   /** A replica reports about its proxies until `ended`, or until `end` is called. */
@@ -59,7 +59,7 @@ interface ServerOptions {
   readonly keepaliveMs?: number;
 }
 
-interface RunningServer {
+export interface RunningServer {
   readonly port: number;
   stop(): Promise<void>;
 }

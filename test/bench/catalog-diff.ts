@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openFile } from '#ledger/embedded/schema.ts';
+import { openFile } from '../../dataplane/ledger/embedded/schema.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { BillLine } from '#price/bill.ts';

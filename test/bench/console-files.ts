@@ -10,11 +10,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import { createFilesAccess } from '../../console/access/files.ts';
 import { startConsole } from '../../console/server.ts';
+import { TRANSLATOR } from '../../operator/translate/translator.ts';
 import { openFileUsageStore } from '../../console/usage/file-store.ts';
-import { startOperator } from '../../operator/file.ts';
+import { startOperator } from '../../programs/one-machine/operator.ts';
 import { platformManifests } from '../e2e/browser/console-scene.ts';
 import { several, printTimings, timed, writeRecords } from './console-load.ts';
 
@@ -92,6 +93,7 @@ const starting = await timed(async () => {
     usage,
     gatewayNamespace: GATEWAY_NAMESPACE,
     gatewayUrl: undefined,
+    translator: TRANSLATOR,
     resources: () => source.resources,
     nowMs: () => Date.now(),
     access: createFilesAccess({

@@ -1,5 +1,5 @@
 /** Shared by the console's two benches: writes calls into a ledger's file, and times pages. */
-import { openFile } from '#ledger/embedded/schema.ts';
+import { openFile } from '../../dataplane/ledger/embedded/schema.ts';
 import { addRecords } from '../support/usage-rows.ts';
 
 const MONTH_MS = 30 * 86_400_000;

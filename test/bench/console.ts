@@ -12,14 +12,15 @@ import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
+import { TRANSLATOR } from '../../operator/translate/translator.ts';
 import { openFileUsageStore } from '../../console/usage/file-store.ts';
-import { openAccess } from '../../operator/kube/access.ts';
-import { admitObjects } from '../../operator/kube/admit-object.ts';
-import { SYSTEM_CLOCK } from '../../operator/clock.ts';
-import type { KubeObject } from '../../operator/kube/models.ts';
-import { parseResource } from '../../operator/kube/parse-object.ts';
+import { openAccess } from '#kube/access.ts';
+import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
+import { SYSTEM_CLOCK } from '#runtime/clock.ts';
+import type { KubeObject } from '#kube/models.ts';
+import { parseResource } from '#kube/parse-object.ts';
 import { openLiveObjects } from '../../operator/store/live-objects.ts';
-import type { Resources } from '../../operator/store/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { createClusterCache } from '../../operator/store/cluster-cache.ts';
 import { GATEWAY_NAMESPACE, SCENE, startCluster } from '../e2e/cluster/support.ts';
 import { several, printTimings, timed, writeRecords } from './console-load.ts';
@@ -205,6 +206,7 @@ const usage = openFileUsageStore(join(folder, 'ledger.db'));
 let clockMs = Date.now();
 const server = ending.adopt(
   await startConsole({
+    translator: TRANSLATOR,
     listen: { host: '127.0.0.1', port: 0 },
     proxyHeader: 'authorization',
     sealingKeys: [new Uint8Array(32).fill(1)],

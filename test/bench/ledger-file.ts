@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { Ledger, MoneyLimit } from '#ledger/ledger.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
+import type { Ledger, MoneyLimit } from '../../dataplane/ledger/ledger.ts';
+import { NO_TOKENS_LOAD } from '../../dataplane/ledger/load.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
 
 const [mode = 'normal', perSecond = '500', seconds = '10', maxRecords = '1000000'] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openValkeyLedger } from '#ledger/valkey.ts';
+import { openValkeyLedger } from '../../dataplane/ledger/valkey.ts';
 import { holdRequest, settlement } from '../unit/dataplane/ledger/calls.ts';
 import { numberFlag, readFlags } from '../support/flags.ts';
 import { startValkey } from '../support/valkey.ts';

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { compileEdit } from '../../dataplane/state/compile-edit.ts';
 import { compile } from '../../dataplane/state/compile.ts';
 import type { State } from '../../dataplane/state/state.ts';
-import type { Key, Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+import type { Key, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 import type { XdsClient } from '../../dataplane/xds/client.ts';
 import { startDistribution } from '../../operator/xds/distribution.ts';
@@ -28,7 +28,7 @@ import {
   routeEntry,
   routeOf,
   snapshotOf,
-} from '../unit/dataplane/snapshot/objects.ts';
+} from '../unit/contract/snapshot/objects.ts';
 import { quantilesOf } from './figures.ts';
 import { ownCpuMs } from './proc.ts';
 

@@ -3,8 +3,8 @@
  * reconciliation.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openValkeyReader } from '#ledger/valkey-reader.ts';
-import type { ValkeyReader } from '#ledger/valkey-reader.ts';
+import { openValkeyReader } from '../../dataplane/ledger/valkey-reader.ts';
+import type { ValkeyReader } from '#ledger/shared-reader.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import { byName, uidOf } from './ledger-file.ts';

@@ -3,8 +3,8 @@
  * calls. support/api/books.ts checks that the balances add up.
  */
 import { join } from 'node:path';
-import type { Hold } from '#ledger/balances.ts';
-import { readKeySpending } from '#ledger/ledger-core.ts';
+import type { Hold } from '../../dataplane/ledger/balances.ts';
+import { readKeySpending } from '../../dataplane/ledger/ledger-core.ts';
 import type { BillLine } from '#price/bill.ts';
 import { readLedgerOnDisk } from '../support/ledger-on-disk.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';

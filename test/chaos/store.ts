@@ -2,7 +2,7 @@
  * The store of the gateways' books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
  * Cluster, or the file of a single gateway. `members` is the number of gateways.
  */
-import { bucketBases, bucketOf, parseValkeyUrl } from '#ledger/valkey/location.ts';
+import { bucketBases, bucketOf, parseValkeyUrl } from '../../dataplane/ledger/valkey/location.ts';
 import { startValkeyCluster, whenFormed } from '../support/valkey-cluster.ts';
 import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';

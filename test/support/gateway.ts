@@ -9,17 +9,17 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
-import { startDataplane } from '../../dataplane/main.ts';
+import type { ActivityWriter } from '#activity/activity.ts';
+import { startDataplane } from '../../programs/dataplane.ts';
 import type { Timers } from '../../dataplane/clock.ts';
-import type { Dataplane } from '../../dataplane/main.ts';
+import type { Dataplane } from '../../programs/dataplane.ts';
 import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
 import { openFileStore } from '../../dataplane/kept/file-store.ts';
 import type { ResponseStore } from '../../dataplane/kept/store.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { ConversationLimits, Ledger } from '../../dataplane/ledger/ledger.ts';
-import { startOperator } from '../../operator/file.ts';
-import type { Operator } from '../../operator/file.ts';
+import { startOperator } from '../../programs/one-machine/operator.ts';
+import type { Operator } from '../../programs/one-machine/operator.ts';
 
 export interface TestGateway {
   readonly url: string;

@@ -4,11 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { createBalances } from '#ledger/balances.ts';
-import type { Balances } from '#ledger/balances.ts';
-import { restoreBalances } from '#ledger/embedded/restore.ts';
-import { decodeSettled, SETTLED_COLUMNS } from '#ledger/embedded/rows.ts';
-import { readStoredBalances } from '#ledger/embedded/schema.ts';
+import { createBalances } from '../../dataplane/ledger/balances.ts';
+import type { Balances } from '../../dataplane/ledger/balances.ts';
+import { restoreBalances } from '../../dataplane/ledger/embedded/restore.ts';
+import { decodeSettled, SETTLED_COLUMNS } from '../../dataplane/ledger/embedded/rows.ts';
+import { readStoredBalances } from '../../dataplane/ledger/embedded/schema.ts';
 import { prepareRows, rowsOf } from '#usage/sqlite.ts';
 import type { UsageRecord } from '#usage/record.ts';
 

@@ -1,6 +1,6 @@
 /** Writes records of calls straight into a ledger's file, in the ledger's own way. */
 import type { DatabaseSync } from 'node:sqlite';
-import { UsageRows } from '#ledger/embedded/usage-rows.ts';
+import { UsageRows } from '../../dataplane/ledger/embedded/usage-rows.ts';
 import type { UsageRecord } from '#usage/record.ts';
 
 const UNLIMITED = { maxRecords: 1e9, maxAgeMs: 1e14 };

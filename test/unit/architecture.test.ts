@@ -14,7 +14,20 @@ import { readSource } from '../support/architecture/source.ts';
 import { pattern } from '../support/pattern.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PRODUCT = ['bin', 'console', 'crds', 'demo', 'dataplane', 'operator', 'web'];
+const PRODUCT = [
+  'bin',
+  'console',
+  'contract',
+  'crds',
+  'dataplane',
+  'demo',
+  'kube',
+  'manifests',
+  'operator',
+  'programs',
+  'runtime',
+  'web',
+];
 
 function sourcesIn(folders: readonly string[]): Source[] {
   return globSync(
@@ -127,7 +140,7 @@ describe('the checker', () => {
   it('accepts correct code', () => {
     assert.deepEqual(
       check({
-        'dataplane/snapshot/decimal.ts': 'export const x = (now: number): Date => new Date(now);\n',
+        'contract/snapshot/decimal.ts': 'export const x = (now: number): Date => new Date(now);\n',
         'dataplane/state/compile.ts':
           'import { x } from "#snapshot/decimal.ts";\nimport type { UpstreamTarget } from ' +
           '"../upstream/upstream.ts";\nexport type T = ReturnType<typeof fetch> & UpstreamTarget;\nexport const y = ' +
@@ -140,18 +153,28 @@ describe('the checker', () => {
   });
 
   const arrows: [from: string, to: string][] = [
-    ['crds/schema/schema.ts', '../../operator/store/resources.ts'],
-    ['operator/translate/translate.ts', '../files/provider.ts'],
-    ['operator/translate/translate.ts', '#ledger/ledger.ts'],
-    ['operator/status/writer.ts', '#ledger/embedded.ts'],
-    ['operator/file.ts', '../dataplane/pipeline/pipeline.ts'],
-    ['console/views/layout.ts', '../../operator/kube/client.ts'],
-    ['console/pages/keys.ts', '../../operator/files/provider.ts'],
+    ['crds/schema/schema.ts', '../../contract/objects/resources.ts'],
+    ['operator/translate/translate.ts', '../sources/folder/provider.ts'],
+    ['operator/translate/translate.ts', '#ledger/spending.ts'],
+    ['operator/status/writer.ts', '../../dataplane/ledger/embedded.ts'],
+    ['operator/status/writer.ts', '../../console/route.ts'],
+    ['operator/reconcile/controller.ts', '../../dataplane/ledger/ledger.ts'],
+    ['console/views/layout.ts', '#kube/client.ts'],
+    ['console/views/layout.ts', '../../operator/status/conditions.ts'],
+    ['console/access/rights.ts', '../../operator/store/live-objects.ts'],
+    ['console/pages/keys.ts', '../../operator/translate/translate.ts'],
+    ['console/usage/sql-store.ts', '../../dataplane/ledger/valkey-reader.ts'],
+    ['contract/objects/resources.ts', '../../operator/store/live-objects.ts'],
+    ['contract/usage/record.ts', '../../dataplane/ledger/ledger.ts'],
+    ['contract/ledger/spending.ts', '#objects/resources.ts'],
+    ['kube/client.ts', '../operator/metrics.ts'],
+    ['manifests/yaml.ts', '../operator/store/live-objects.ts'],
+    ['dataplane/state/compile.ts', '#objects/resources.ts'],
     ['console/access/files.ts', '../server.ts'],
     ['console/usage/sql-store.ts', '../route.ts'],
     ['operator/translate/translate.ts', '../../console/route.ts'],
-    ['dataplane/snapshot/validate.ts', '../errors.ts'],
-    ['dataplane/protocol/sse.ts', '../usage/record.ts'],
+    ['contract/snapshot/validate.ts', '../errors.ts'],
+    ['dataplane/protocol/sse.ts', '#usage/record.ts'],
     ['dataplane/ledger/balances.ts', '../state/state.ts'],
     ['dataplane/state/compile.ts', '../upstream/client.ts'],
     ['dataplane/state/compile.ts', '../ledger/embedded.ts'],
@@ -159,7 +182,8 @@ describe('the checker', () => {
     ['dataplane/pipeline/pipeline.ts', '../server/app.ts'],
     ['dataplane/pipeline/pipeline.ts', '../ledger/embedded.ts'],
     ['dataplane/server/app.ts', '../upstream/client.ts'],
-    ['dataplane/main.ts', '../operator/store/resources.ts'],
+    ['dataplane/server/app.ts', '../../operator/store/live-objects.ts'],
+    ['dataplane/server/app.ts', '../../console/route.ts'],
     ['demo/provider.ts', '../dataplane/errors.ts'],
   ];
   for (const [from, to] of arrows) {
@@ -177,7 +201,7 @@ describe('the checker', () => {
     ['dataplane/protocol/sse.ts', './openai/facts.ts'],
     ['dataplane/protocol/openai-openai.ts', './providers/openai-chat/chat.ts'],
     ['dataplane/ledger/embedded/ledger-file.ts', '../valkey/operations.ts'],
-    ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/ledger-file.ts'],
+    ['dataplane/ledger/valkey/operations.ts', '../embedded/ledger-file.ts'],
     ['dataplane/ledger/ledger.ts', './embedded/ledger-file.ts'],
     ['dataplane/ledger/valkey.ts', './embedded/ledger-file.ts'],
   ];
@@ -198,7 +222,7 @@ describe('the checker', () => {
         'dataplane/protocol/openai/provider.ts': text('../clients/responses/client.ts'),
         'dataplane/protocol/openai/facts.ts': text('../sse.ts'),
         'dataplane/protocol/anthropic/provider.ts': text('../providers/anthropic/chat.ts'),
-        'dataplane/ledger/embedded.ts': text('#ledger/embedded/ledger-file.ts'),
+        'dataplane/ledger/embedded.ts': text('./embedded/ledger-file.ts'),
       }),
       [],
     );
@@ -227,15 +251,15 @@ describe('the checker', () => {
 
   it('finds a cycle, through aliases and types', () => {
     const found = one({
-      'dataplane/ledger/a.ts': `import type { B } from './b.ts';\nexport type A = B;\n`,
-      'dataplane/ledger/b.ts': `import type { C } from './c.ts';\nexport type B = C;\n`,
-      'dataplane/ledger/c.ts': `import type { A } from '#ledger/a.ts';\nexport type C = A;\n`,
+      'contract/ledger/a.ts': `import type { B } from './b.ts';\nexport type A = B;\n`,
+      'contract/ledger/b.ts': `import type { C } from './c.ts';\nexport type B = C;\n`,
+      'contract/ledger/c.ts': `import type { A } from '#ledger/a.ts';\nexport type C = A;\n`,
     });
     assert.match(
       found,
       pattern(
-        /\[cycle\] dataplane\/ledger\/a\.ts → dataplane\/ledger\/b\.ts → /,
-        /dataplane\/ledger\/c\.ts → dataplane\/ledger\/a\.ts/,
+        /\[cycle\] contract\/ledger\/a\.ts → contract\/ledger\/b\.ts → /,
+        /contract\/ledger\/c\.ts → contract\/ledger\/a\.ts/,
       ),
     );
   });
@@ -320,7 +344,7 @@ describe('the checker', () => {
       for (const path of [
         'dataplane/protocol/x.ts',
         'dataplane/state/compile-x.ts',
-        'dataplane/price/price.ts',
+        'contract/price/price.ts',
         'operator/translate/x.ts',
         'console/views/x.ts',
         'console/forms/x.ts',
@@ -386,7 +410,7 @@ describe('the checker', () => {
   it('finds wiring outside of the command line', () => {
     assert.match(
       check({
-        'dataplane/server/app.ts': `import { startDataplane } from '../main.ts';\nexport const x = startDataplane;\n`,
+        'dataplane/server/app.ts': `import { startDataplane } from '../../programs/dataplane.ts';\nexport const x = startDataplane;\n`,
       }).join(),
       /\[wiring\]/,
     );
@@ -394,7 +418,7 @@ describe('the checker', () => {
     assert.deepEqual(
       check({
         'bin/main.ts':
-          `import { startDataplane } from '../dataplane/main.ts';\nexport const x ` +
+          `import { startDataplane } from '../programs/dataplane.ts';\nexport const x ` +
           `= [startDataplane, process.env];\n`,
       }),
       [],
@@ -465,7 +489,7 @@ describe('the checker', () => {
         BinaryReader, socket.off('close', f), socket.prependListener('close', f),
         Object.defineProperty(object, 'x', {}),
       ];`;
-    assert.deepEqual(told(checkSources([{ path: 'dataplane/snapshot/x.ts', text }]), ['private']), []);
+    assert.deepEqual(told(checkSources([{ path: 'contract/snapshot/x.ts', text }]), ['private']), []);
   });
 
   it('finds any without a reason', () => {

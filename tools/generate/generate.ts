@@ -29,7 +29,7 @@ export interface Generated {
 const ROOT = new URL('../../', import.meta.url);
 const DESIGN = 'docs/design/README.md';
 const CHARTS = ['model-gateway', 'model-gateway-crds'];
-const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/snapshot/${name}.gen.ts`);
+const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `contract/snapshot/${name}.gen.ts`);
 
 /** Generates the text of all generated files, formatted as `npm run format` leaves it. */
 export async function generateAll(): Promise<Generated[]> {

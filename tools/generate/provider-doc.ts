@@ -59,7 +59,7 @@ const TAIL = `## The rest
 1. \`provider.ts\`: add the kind's name to \`ProviderKind\`; \`providers.ts\`: add the line that maps the name to the
    folder.
 2. The name for users: add it to the \`protocol\` enumeration of channels in \`crds/modelroute.yaml\` (\`npm run
-   generate\` updates the types), and to \`Protocol\` in \`dataplane/snapshot/snapshot.proto\` with its two
+   generate\` updates the types), and to \`Protocol\` in \`contract/snapshot/snapshot.proto\` with its two
    translations: \`operator/translate/\` writes it, \`dataplane/state/compile-routes.ts\` reads it.
 3. Add recorded streams to \`test/fixtures/<provider>/\`: the tests feed them to every converter of the protocol byte by
    byte, in the recorded pieces and at once. Add requests and responses to \`dataplane/protocol/testdata/\`; \`npm run

@@ -10,11 +10,11 @@ import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
-import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';
-import { parseDocuments } from '../../../operator/files/parse-document.ts';
-import { isCreatedFor, secretNameOf, secretRefOf } from '../../../operator/store/key-secret.ts';
-import { allOf, namespacedName, objectId } from '../../../operator/store/resources.ts';
-import type { Resources } from '../../../operator/store/resources.ts';
+import { formatDiagnostic } from '#manifests/diagnostic.ts';
+import { parseDocuments } from '#manifests/parse-document.ts';
+import { isCreatedFor, secretNameOf, secretRefOf } from '#objects/key-secret.ts';
+import { allOf, namespacedName, objectId } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { AccessError } from '../access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
 import {
@@ -97,7 +97,7 @@ export async function createManifest<K extends Kind>(changes: FolderChanges, wis
   const [parsed, ...more] = parseDocuments(text, { kinds: changes.kinds, defaultNamespace: source.gatewayNamespace });
   if (!parsed?.manifest || more.length > 0) throw new Error('a new manifest does not say what it should');
   const file = await createFile(source.folder, fileNames(kind, ref), text);
-  log.info({ object: `${kind} ${namespacedName(ref)}`, file }, 'created by the console');
+  log.info({ object: objectId(kind, ref), file }, 'created by the console');
   return taken(changes, kind, ref);
 }
 
@@ -108,7 +108,10 @@ export async function changeManifest<K extends Kind>(changes: FolderChanges, wis
   await readAnew(source);
   const object = present(source, kind, ref);
   if (object.metadata.uid !== change.uid || object.metadata.generation !== change.generation)
-    throw new AccessError('Conflict', `${objectId(object)} was changed since you opened it. ${REPEAT}`);
+    throw new AccessError(
+      'Conflict',
+      `${objectId(object.kind, object.metadata)} was changed since you opened it. ${REPEAT}`,
+    );
   const place = placeOf(changes, object);
   const before = readManifest(place);
   const wanted = wantedManifest(object, before, jsonOf(change.patch));
@@ -121,7 +124,7 @@ export async function changeManifest<K extends Kind>(changes: FolderChanges, wis
   if (fields.length > 0)
     throw new AccessError('Invalid', 'Some fields cannot be changed like this. Nothing was changed.', { fields });
   await replaceFile(place.origin.file, place.text, await replaceManifest(place, wanted));
-  log.info({ object: objectId(object), file: place.origin.file }, 'changed by the console');
+  log.info({ object: objectId(object.kind, object.metadata), file: place.origin.file }, 'changed by the console');
   return taken(changes, kind, ref);
 }
 
@@ -133,12 +136,12 @@ export async function deleteManifest(changes: FolderChanges, { kind, ref, uid }:
   await readAnew(source);
   const object = present(source, kind, ref);
   if (object.metadata.uid !== uid)
-    throw new AccessError('Conflict', `${objectId(object)} is another one than you opened.`);
+    throw new AccessError('Conflict', `${objectId(object.kind, object.metadata)} is another one than you opened.`);
   const place = placeOf(changes, object);
   const rest = removeManifest(place);
   if (rest === undefined) await removeFile(place.origin.file, place.text);
   else await replaceFile(place.origin.file, place.text, rest);
-  log.info({ object: objectId(object), file: place.origin.file }, 'deleted by the console');
+  log.info({ object: objectId(object.kind, object.metadata), file: place.origin.file }, 'deleted by the console');
   await source.refresh({ mayBeEmpty: true });
   await readAnew(source);
   if (object.kind === 'ApiKey') await discardKey(source, object);
@@ -169,7 +172,7 @@ function present<K extends Kind>(source: ManifestSource, kind: K, ref: ObjectRef
 }
 
 function placeOf({ source, kinds }: FolderChanges, object: Resource): ManifestText {
-  const id = objectId(object);
+  const id = objectId(object.kind, object.metadata);
   const origin = source.origins.get(id);
   const text = origin && source.files.get(origin.file)?.text;
   if (!origin || text === undefined) throw new AccessError('Unavailable', `Nobody knows in which file ${id} is.`);

@@ -4,12 +4,12 @@
  */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { undefinedIfMissing } from '../../../operator/files/missing-file.ts';
-import { writeDurably } from '../../../operator/files/write-durably.ts';
+import { undefinedIfMissing } from '#runtime/missing-file.ts';
+import { writeDurably } from '#runtime/write-durably.ts';
 import { AccessError } from '../access.ts';
 import { STATE_ENTRIES } from '../shared-state.ts';
 import type { SharedState, StateEntry } from '../shared-state.ts';
-import { createMutex } from '../../../operator/store/mutex.ts';
+import { createMutex } from '#runtime/mutex.ts';
 
 const FOLDER = 'console';
 const FILES: Readonly<Record<StateEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };

@@ -9,11 +9,11 @@ import { isJsonObject } from '#crds/json.ts';
 import type { JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
-import type { Origin } from '../../../operator/files/load-folder.ts';
-import { isFaulty, parseDocuments } from '../../../operator/files/parse-document.ts';
-import type { ParseOptions } from '../../../operator/files/parse-document.ts';
-import { splitDocuments } from '../../../operator/files/split-documents.ts';
-import { readYaml } from '../../../operator/files/yaml.ts';
+import type { Origin } from '#manifests/load-folder.ts';
+import { isFaulty, parseDocuments } from '#manifests/parse-document.ts';
+import type { ParseOptions } from '#manifests/parse-document.ts';
+import { splitDocuments } from '#manifests/split-documents.ts';
+import { readYaml } from '#manifests/yaml.ts';
 import { AccessError } from '../access.ts';
 
 /** An object and its place in a file. */

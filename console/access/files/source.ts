@@ -1,9 +1,9 @@
 /** A folder of manifests as the operator has read it, with what is stored beside it, for edits in the console. */
 import type { Resource } from '#crds/types.gen.ts';
-import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
-import type { Origin } from '../../../operator/files/load-folder.ts';
-import type { FileText } from '../../../operator/files/scan-folder.ts';
-import type { Resources, SecretObject, SecretRef } from '../../../operator/store/resources.ts';
+import type { Diagnostic } from '#manifests/diagnostic.ts';
+import type { Origin } from '#manifests/load-folder.ts';
+import type { FileText } from '#manifests/scan-folder.ts';
+import type { Resources, SecretObject, SecretRef } from '#objects/resources.ts';
 import type { ObjectRef } from '../access.ts';
 
 export interface ManifestSource {

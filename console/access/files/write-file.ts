@@ -4,8 +4,8 @@
  */
 import { access, chown, constants, link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { undefinedIfMissing } from '../../../operator/files/missing-file.ts';
-import { withPartial } from '../../../operator/files/write-durably.ts';
+import { undefinedIfMissing } from '#runtime/missing-file.ts';
+import { withPartial } from '#runtime/write-durably.ts';
 import { AccessError } from '../access.ts';
 
 const NEW_FILE_MODE = 0o644;

@@ -8,7 +8,7 @@ import { changesCall, forgetJob } from '../jobs.ts';
 import type { Job } from '../jobs.ts';
 import { correctedBy } from '../ledger-core.ts';
 import type { JobBill } from '../ledger.ts';
-import type { CallStatus } from '../../usage/record.ts';
+import type { CallStatus } from '#usage/record.ts';
 import type { Settlement } from './rows.ts';
 
 /** So many settled calls are filed together. */

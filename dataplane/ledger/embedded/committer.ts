@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Balances } from '../balances.ts';
 import { confirmHold, withdrawHold } from '../ledger-core.ts';
 import type { PendingHold } from '../ledger-core.ts';
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { Changes } from './changes.ts';
 import { FileBusy } from './ledger-file.ts';
 import type { CommitOptions, LedgerFile } from './ledger-file.ts';

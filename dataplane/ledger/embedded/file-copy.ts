@@ -6,8 +6,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'no
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { RowReader } from '../../usage/rows.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { RowReader } from '#usage/rows.ts';
+import { prepareRows, rowsOf } from '#usage/sqlite.ts';
 
 const OWNER_ONLY = 0o600;
 

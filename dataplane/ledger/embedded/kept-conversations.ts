@@ -4,8 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ConversationLimits, KeptConversation } from '../ledger.ts';
-import { RowReader } from '../../usage/rows.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { RowReader } from '#usage/rows.ts';
+import { prepareRows, rowsOf } from '#usage/sqlite.ts';
 
 export interface Keeping {
   readonly kept: KeptConversation;

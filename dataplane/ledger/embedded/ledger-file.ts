@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Balances, SettledCall } from '../balances.ts';
 import { CallMap } from '../call-map.ts';
 import type { Job } from '../jobs.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { prepareRows, rowsOf } from '#usage/sqlite.ts';
 import type { Changes } from './changes.ts';
 import { injectFault, isStalled } from './faults.ts';
 import { copyDatabase, inodeOf, logOf, putCopyInPlace } from './file-copy.ts';

@@ -3,7 +3,7 @@ import { countHold, openAccount, openKey, openWindow, setCountedAmount, spend, t
 import type { Balances, Hold, KeyBalance } from '../balances.ts';
 import { addJob } from '../jobs.ts';
 import { dropHold } from '../ledger-core.ts';
-import type { Row } from '../../usage/rows.ts';
+import type { Row } from '#usage/rows.ts';
 import { decodeAccount, decodeCall, decodeJob, decodeKey } from './rows.ts';
 import type { Settlement, StoredCall, StoredHold } from './rows.ts';
 

@@ -7,9 +7,10 @@ import { newWindow } from '../balances.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
 import { JOB_STATES } from '../ledger.ts';
-import type { MoneyLimit, QuotaPeriod } from '../ledger.ts';
-import { windowKindOf } from '../periods.ts';
-import type { CallOrigin, CallProgress } from '../../usage/record.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { MoneyLimit } from '../ledger.ts';
+import { windowKindOf } from '#ledger/periods.ts';
+import type { CallOrigin, CallProgress } from '#usage/record.ts';
 import {
   ORIGIN_COLUMNS,
   originRow,
@@ -18,8 +19,8 @@ import {
   RECORD_COLUMNS,
   recordRow,
   RowReader,
-} from '../../usage/rows.ts';
-import type { Row, Value } from '../../usage/rows.ts';
+} from '#usage/rows.ts';
+import type { Row, Value } from '#usage/rows.ts';
 
 export const KEY_COLUMNS = [
   'uid',

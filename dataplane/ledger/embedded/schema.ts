@@ -4,13 +4,13 @@
  * times are milliseconds since the epoch.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { keepToOwner } from '../../owner-only.ts';
-import { prepareRows, rowsOf, sqliteCode } from '../../usage/sqlite.ts';
-import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '../../usage/schema.ts';
+import { keepToOwner } from '#runtime/owner-only.ts';
+import { prepareRows, rowsOf, sqliteCode } from '#usage/sqlite.ts';
+import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '#usage/schema.ts';
 import { findDamage } from './log-damage.ts';
 import type { StoredBalances } from './restore.ts';
 import { ACCOUNT_COLUMNS, CALL_COLUMNS as STORED_CALL_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
-import type { Row } from '../../usage/rows.ts';
+import type { Row } from '#usage/rows.ts';
 
 /** "MGWL" */
 const APPLICATION_ID = 0x4d47574c;

@@ -6,9 +6,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { SettledCall } from '../balances.ts';
 import { correctedBy } from '../ledger-core.ts';
 import type { JobBill } from '../ledger.ts';
-import { CORRECTED_COLUMNS, correctedRow, RowReader } from '../../usage/rows.ts';
-import { SUM_DAYS } from '../../usage/schema.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { CORRECTED_COLUMNS, correctedRow, RowReader } from '#usage/rows.ts';
+import { SUM_DAYS } from '#usage/schema.ts';
+import { prepareRows, rowsOf } from '#usage/sqlite.ts';
 import { decodeSettled, SETTLED_COLUMNS, settledRow } from './rows.ts';
 import { USAGE_BLOCK_BITS, valuesOf } from './schema.ts';
 

@@ -4,7 +4,7 @@
  * confirmed holds, so that a refused call costs nothing even if its gateway dies before the withdrawal.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { AdmitResult, CountLimit, HoldRequest, LimitState, Wanted } from '../ledger.ts';
 import { countsIn, moneyIn } from '../load.ts';
 import type { Bucket } from './bucket.ts';

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { ValkeyConnection } from './connection.ts';
 import type { Epoch, RestoreResult, RestoreReason, RestorePlan } from './epoch.ts';
 import { encodeBatch } from './operations.ts';

@@ -2,7 +2,7 @@
  * The note of a connected proxy in the store: one key, which each of them writes again and which expires by the store's
  * clock. A proxy that is cut off does not write it, so a key by another process shows that others are connected.
  */
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { ValkeyConnection } from './connection.ts';
 
 const EXPIRES_MS = 10_000;

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { CallMap } from '../call-map.ts';
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
 import type { BucketSettings } from './bucket.ts';

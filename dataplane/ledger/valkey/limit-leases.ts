@@ -5,7 +5,7 @@
  * one after the other, and released if a later one is full.
  */
 import { CallMap } from '../call-map.ts';
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type {
   Consumed,
   CountLimit,

@@ -3,6 +3,7 @@
  * and generations are decimal text. What the script only stores (a call's route, its tokens) is JSON within it.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
 import type {
   ConversationLimits,
   HoldRequest,
@@ -10,7 +11,6 @@ import type {
   JobRecord,
   JobState,
   KeptConversation,
-  QuotaPeriod,
   Settlement,
   CountLimit,
   Load,
@@ -18,9 +18,9 @@ import type {
   SpendingWindow,
 } from '../ledger.ts';
 import { amountOf, counterName, isConcurrency, moneyIn } from '../load.ts';
-import { windowKindOf } from '../periods.ts';
-import type { CallOrigin, CallProgress } from '../../usage/record.ts';
-import { optionalTexts, ORIGIN_FIELDS, PROGRESS_FIELDS } from '../../usage/optional-fields.ts';
+import { windowKindOf } from '#ledger/periods.ts';
+import type { CallOrigin, CallProgress } from '#usage/record.ts';
+import { optionalTexts, ORIGIN_FIELDS, PROGRESS_FIELDS } from '#usage/optional-fields.ts';
 import { TERMS_AT } from './replies.ts';
 
 /** A value of an operation; undefined ones are not sent. */

@@ -2,7 +2,7 @@
  * [P] Refills an empty store from the statuses of keys and accounts. These are some seconds old, and contain what was
  * charged for jobs whose bills have come since, whereas the processes' journals are exact.
  */
-import type { QuotaPeriod } from '../ledger.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
 import { windowLetter } from './operations.ts';
 import type { Operation } from './operations.ts';
 import { windowIndexes } from './replies.ts';

@@ -2,22 +2,14 @@
  * [P] Parses the replies of ledger.lua, which have their values by name, as text. The script counts days from 1970 and
  * months from year 0.
  */
-import { JOB_STATES, LedgerUnavailable } from '../ledger.ts';
-import type {
-  AccountSpending,
-  FinishedJob,
-  FullLimit,
-  JobRecord,
-  KeySpending,
-  CountLimit,
-  LimitState,
-  QuotaPeriod,
-  SettleResult,
-} from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import { JOB_STATES } from '../ledger.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { FinishedJob, FullLimit, JobRecord, CountLimit, LimitState, SettleResult } from '../ledger.ts';
 import { isConcurrency } from '../load.ts';
-import { spanAt, windowKindOf } from '../periods.ts';
-import { ORIGIN_FIELDS, parseOptional, PROGRESS_FIELDS } from '../../usage/optional-fields.ts';
-import type { CallOrigin, CallProgress } from '../../usage/record.ts';
+import { spanAt, windowKindOf } from '#ledger/periods.ts';
+import { ORIGIN_FIELDS, parseOptional, PROGRESS_FIELDS } from '#usage/optional-fields.ts';
+import type { CallOrigin, CallProgress } from '#usage/record.ts';
 
 /** A call's record, in the order of its fields in its account's stream, behind the account. */
 export const RECORD_FIELDS = [

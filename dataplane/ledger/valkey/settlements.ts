@@ -2,10 +2,10 @@
  * Delivers each settlement once, even if the server is often unreachable: sends it until it is answered, journals it if
  * that takes long, and journals the acknowledgement. The script answers a repetition with the first result.
  */
-import { LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { MoneyLimit, Settlement, SettleResult } from '../ledger.ts';
 import { consumedBy } from '../load.ts';
-import type { CallOrigin, CallStatus } from '../../usage/record.ts';
+import type { CallOrigin, CallStatus } from '#usage/record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal-line.ts';

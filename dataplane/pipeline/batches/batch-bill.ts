@@ -1,9 +1,9 @@
 /** [P] The bill of a batch: each request that succeeded counts as a call of its own, and their sum is rounded once. */
-import { BillSum } from '../../price/price.ts';
-import { NO_TOKENS } from '../../price/tokens.ts';
-import type { TokenCounts } from '../../price/tokens.ts';
+import { BillSum } from '#price/price.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import type { Meter } from '../../protocol/converter.ts';
-import type { CallProgress, UsageSource } from '../../usage/record.ts';
+import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { consumptionOf } from '../consumption.ts';
 import type { BillingTerms } from '../consumption.ts';
 

@@ -3,9 +3,9 @@
  * The batch is a call of its own, whose bounds are what its requests cost together, and what one of them can consume.
  */
 import { GatewayError } from '../../errors.ts';
-import { STANDARD_TIER } from '../../price/price.ts';
-import type { Modality, Uses } from '../../price/price.ts';
-import type { CompiledPrice } from '../../price/sheet.ts';
+import { STANDARD_TIER } from '#price/price.ts';
+import type { Modality, Uses } from '#price/price.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
 import type { BatchEndpoint, BatchForm } from '../../protocol/batches/requests.ts';
 import type { Converter } from '../../protocol/converter.ts';
 import { CONVERSATION_ID, RESPONSE_ID } from '../../protocol/openai/response-seals.ts';

@@ -1,6 +1,6 @@
 /** What a model and its price allow a request to use: images, tools that run at the provider, service tiers, files. */
 import { GatewayError } from '../../errors.ts';
-import type { Uses } from '../../price/price.ts';
+import type { Uses } from '#price/price.ts';
 import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import type { ServingApi } from '../../protocol/openai/serving-api.ts';
 import type { Candidate } from '../../state/state.ts';

@@ -1,7 +1,7 @@
 /** Refuses images and videos that the model's price does not bound. */
 import { GatewayError } from '../../errors.ts';
-import { generationRate } from '../../price/generation.ts';
-import type { GenerationAttributes, GenerationRate } from '../../price/generation.ts';
+import { generationRate } from '#price/generation.ts';
+import type { GenerationAttributes, GenerationRate } from '#price/generation.ts';
 import type { Candidate } from '../../state/state.ts';
 
 /** Throws not_allowed for an image whose size and quality have no price. */

@@ -1,5 +1,5 @@
 /** What the endpoints of conversations have in common, whatever their dialect. */
-import type { Modality } from '../../price/price.ts';
+import type { Modality } from '#price/price.ts';
 import type { ConversationFacts } from '../../protocol/body-kinds.ts';
 import type { ChatFacts, UnboundedUse } from '../../protocol/call-facts.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';

@@ -4,7 +4,7 @@
  */
 import type { GatewayError } from '../../errors.ts';
 import type { Converter } from '../../protocol/converter.ts';
-import type { Uses } from '../../price/price.ts';
+import type { Uses } from '#price/price.ts';
 import type { Candidate, EndpointKind } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 

@@ -1,6 +1,7 @@
 /** [P] The response to `GET /v1/key`: the calling key, what it may call, and how much money it has left. */
-import { formatDecimal } from '../../snapshot/decimal.ts';
-import type { AccountSpending, CountMeasure, KeySpending, QuotaPeriod } from '../../ledger/ledger.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { CountMeasure } from '../../ledger/ledger.ts';
 import type { KeyState, State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 

@@ -1,8 +1,8 @@
 /** [P] The response to `GET /v1/usage/{request id}`: one call's tokens and cost, from its usage record. */
-import { viewLines } from '../../price/bill.ts';
-import type { BillLineView } from '../../price/bill.ts';
-import { formatDecimal } from '../../snapshot/decimal.ts';
-import type { RecordedStatus, RecordedUsageSource, UsageRecord } from '../../usage/record.ts';
+import { viewLines } from '#price/bill.ts';
+import type { BillLineView } from '#price/bill.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
+import type { RecordedStatus, RecordedUsageSource, UsageRecord } from '#usage/record.ts';
 import type { State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 

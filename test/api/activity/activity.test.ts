@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { ActivityBatch, ActivityEntry, ChannelStats } from '../../../dataplane/activity/activity.ts';
+import type { ActivityBatch, ActivityEntry, ChannelStats } from '#activity/activity.ts';
 import { chat, get, message, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { eventually } from '../../support/api/process.ts';

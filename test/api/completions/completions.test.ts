@@ -1,7 +1,7 @@
 /** Legacy completions over HTTP: what passes through, what is held and what is billed (docs/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 import { breakAt, gated, json, openaiCompletion, openaiCompletionStream } from '../../support/provider-answers.ts';

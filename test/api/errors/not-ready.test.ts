@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { it } from 'vitest';
 import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
-import { startDataplane } from '../../../dataplane/main.ts';
+import { startDataplane } from '../../../programs/dataplane.ts';
 
 it('returns 503 in the dialect of the path until a configuration is in force', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-not-ready-'));

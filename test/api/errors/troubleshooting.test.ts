@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { KEYS, keyManifest, PROVIDER_KEYS } from '../../support/manifests.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
 import { pattern } from '../../support/pattern.ts';

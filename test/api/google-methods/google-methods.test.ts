@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { geminiError } from '../../support/gemini-answers.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, it } from 'vitest';
 import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
-import { startProxy } from '../../../dataplane/proxy.ts';
+import { startProxy } from '../../../programs/proxy.ts';
 import { configOf } from '../../unit/dataplane/xds/support.ts';
 import { testDistribution } from '../../unit/operator/xds/support.ts';
 

@@ -1,7 +1,7 @@
 /** A ledger that does not respond, endpoint by endpoint (docs/errors.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 

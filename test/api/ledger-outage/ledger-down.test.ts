@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { FAULT } from '#ledger/embedded/faults.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { Settlement } from '#ledger/ledger.ts';
+import { FAULT } from '../../../dataplane/ledger/embedded/faults.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { Settlement } from '../../../dataplane/ledger/ledger.ts';
 import { chat, get, message, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';

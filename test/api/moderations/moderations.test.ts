@@ -1,7 +1,7 @@
 /** Moderations over HTTP: they pass through, and are priced by their input (docs/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { json, openaiModerations } from '../../support/provider-answers.ts';

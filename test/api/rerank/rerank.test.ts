@@ -1,7 +1,7 @@
 /** Rankings over HTTP, in the forms of Cohere, Jina and Voyage: they pass through (docs/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 import { cohereRanking, json } from '../../support/provider-answers.ts';

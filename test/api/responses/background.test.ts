@@ -1,7 +1,7 @@
 /** Background responses: charged with the most that they can cost, and billed exactly at their end. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
-import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { serveBackground } from '../../support/background-provider.ts';
 import type { BackgroundEnd, BackgroundResponses } from '../../support/background-provider.ts';
 import { chatModelsManifest } from '../../support/chat-models.ts';

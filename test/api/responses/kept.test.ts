@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { chatModelsManifest } from '../../support/chat-models.ts';
 import { keyManifest, KEYS } from '../../support/manifests.ts';
-import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { anthropicMessage, anthropicStream, openaiChat, openaiError } from '../../support/provider-answers.ts';
 import { openaiResponse } from '../../support/response-answers.ts';
 import { post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';

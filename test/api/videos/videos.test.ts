@@ -1,7 +1,7 @@
 /** Videos over HTTP: billed when they are created, refunded once when they fail, and accessible to their key only. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
-import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';

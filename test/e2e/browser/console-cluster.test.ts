@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { openValkeyLedger } from '#ledger/valkey.ts';
+import { openValkeyLedger } from '../../../dataplane/ledger/valkey.ts';
 import { LONG_TIMEOUT } from '../../unit/dataplane/ledger/valkey/subject.ts';
 import { DOES_ALL, EDITS_KEYS, makePerson, SEES_KEYS } from '../cluster/people.ts';
 import { isReady, startCluster, until } from '../cluster/support.ts';

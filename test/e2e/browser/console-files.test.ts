@@ -4,7 +4,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
 import { need } from '../../support/needs.ts';
 import { startMachine } from './console-machine.ts';
 import type { Machine } from './console-machine.ts';

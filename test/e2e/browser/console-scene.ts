@@ -2,7 +2,7 @@
  * The data of the console's browser tests: two teams with accounts and keys, prices of several groups, and a month of
  * calls in a real ledger, written with a clock that advances. Only the date differs between runs.
  */
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger } from '../../../dataplane/ledger/ledger.ts';
 import type { CallOrigin, CallStatus } from '#usage/record.ts';
 import { holdRequest } from '../../unit/dataplane/ledger/calls.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { LATENCY_CLASSES_MS } from '../../../dataplane/activity/activity.ts';
+import { LATENCY_CLASSES_MS } from '#activity/activity.ts';
 import { keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';

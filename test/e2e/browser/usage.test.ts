@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { UsageRecord } from '#usage/record.ts';
-import type { ActivityEntry, RefusalCount } from '../../../dataplane/activity/activity.ts';
+import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { TEST_NOW_MS } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import { refusedEntry, servedEntry } from '../../unit/dataplane/activity/entries.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { openFile } from '#ledger/embedded/schema.ts';
+import { openFile } from '../../../dataplane/ledger/embedded/schema.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import { inheritedEnvironment, mgw, tempFolder } from '../../support/cli.ts';
 import type { TempFolder } from '../../support/cli.ts';

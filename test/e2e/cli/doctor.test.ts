@@ -5,7 +5,7 @@ import { mgw, tempFolder } from '../../support/cli.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';
 import { anthropicMessage, json, openaiChat } from '../../support/provider-answers.ts';
-import { channelOf, modelOf, routeOf } from '../../unit/dataplane/snapshot/objects.ts';
+import { channelOf, modelOf, routeOf } from '../../unit/contract/snapshot/objects.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import { testDistribution } from '../../unit/operator/xds/support.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { Ledger } from '#ledger/ledger.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
+import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
+import type { Ledger } from '../../../dataplane/ledger/ledger.ts';
+import { openValkeyLedger } from '../../../dataplane/ledger/valkey.ts';
 import { parseSince } from '../../../bin/commands/usage.ts';
 import { usageWriter } from '../../../bin/usage/format.ts';
 import { sumWriter } from '../../../bin/usage/sums.ts';

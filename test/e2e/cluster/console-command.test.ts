@@ -8,7 +8,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
+import { createAuthority, issueServing } from '../../../operator/security/certificate-authority.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { freePort } from '../../support/free-port.ts';
 import { SCENE, startCluster, teamManifest, until } from './support.ts';

@@ -10,8 +10,9 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
-import { openAccess } from '../../../operator/kube/access.ts';
-import type { SharedAccess } from '../../../operator/kube/access.ts';
+import { TRANSLATOR } from '../../../operator/translate/translator.ts';
+import { openAccess } from '#kube/access.ts';
+import type { SharedAccess } from '#kube/access.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { EDITS_KEYS, makePerson, removePerson } from './people.ts';
 import { countingMeter, GATEWAY_NAMESPACE, isReady, runOperator, SCENE, startCluster, until } from './support.ts';
@@ -71,6 +72,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
       logs.push(JSON.stringify(line));
     };
     return startConsole({
+      translator: TRANSLATOR,
       listen: { host: '127.0.0.1', port: 0 },
       usage: undefined,
       resources: () => run.operator.resources(),

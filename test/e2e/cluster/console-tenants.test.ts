@@ -8,9 +8,10 @@ import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { ROUTES } from '../../../console/routes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
+import { TRANSLATOR } from '../../../operator/translate/translator.ts';
 import type { CallQuery, SpendingSum, UsageStore } from '../../../console/usage/usage.ts';
-import { openAccess } from '../../../operator/kube/access.ts';
-import type { SharedAccess } from '../../../operator/kube/access.ts';
+import { openAccess } from '#kube/access.ts';
+import type { SharedAccess } from '#kube/access.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { GATEWAY_NAMESPACE, SCENE, countingMeter, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';
@@ -127,6 +128,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     access = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     const note = (): void => undefined;
     server = await startConsole({
+      translator: TRANSLATOR,
       listen: { host: '127.0.0.1', port: 0 },
       usage,
       resources: () => run.operator.resources(),

@@ -11,8 +11,9 @@ import type { AccessErrorReason, ConsoleAccess, PersonAccess } from '../../../co
 import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
-import { openAccess } from '../../../operator/kube/access.ts';
-import type { SharedAccess } from '../../../operator/kube/access.ts';
+import { TRANSLATOR } from '../../../operator/translate/translator.ts';
+import { openAccess } from '#kube/access.ts';
+import type { SharedAccess } from '#kube/access.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import {
   GATEWAY_NAMESPACE,
@@ -440,6 +441,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     let web: ConsoleServer | undefined;
     try {
       web = await startConsole({
+        translator: TRANSLATOR,
         listen: { host: '127.0.0.1', port: 0 },
         access,
         usage: undefined,

@@ -1,6 +1,6 @@
 /** Proxies that acknowledge what they are given, refuse it, or come and go, as a test wants it. */
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { ProxyDistribution } from '../../../operator/cluster/manager.ts';
+import type { ProxyDistribution } from '../../../operator/xds/distribution.ts';
 import type { ProxyProgress } from '../../../operator/status/programming.ts';
 
 type Refusal = Parameters<Parameters<ProxyDistribution['onRefusal']>[0]>[0];
@@ -123,8 +123,8 @@ export class FakeFleet implements ProxyDistribution {
     this.#tell(new Set([id]));
   }
 
-  reportRefusal(refusal: Refusal): void {
-    for (const listener of this.#refusalListeners) listener(refusal);
+  reportRefusal(refusal: Omit<Refusal, 'connectError'> & Partial<Refusal>): void {
+    for (const listener of this.#refusalListeners) listener({ connectError: '', ...refusal });
   }
 
   #acknowledge(ids: ReadonlySet<string>): void {

@@ -3,11 +3,11 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { openAccess } from '../../../operator/kube/access.ts';
-import { createKubeClient } from '../../../operator/kube/client.ts';
-import { SYSTEM_CLOCK } from '../../../operator/clock.ts';
-import { startListWatch } from '../../../operator/kube/list-watch.ts';
-import type { KubeObject } from '../../../operator/kube/models.ts';
+import { openAccess } from '#kube/access.ts';
+import { createKubeClient } from '#kube/client.ts';
+import { SYSTEM_CLOCK } from '#runtime/clock.ts';
+import { startListWatch } from '#kube/list-watch.ts';
+import type { KubeObject } from '#kube/models.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { SCENE, conditionsOf, countingMeter, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { snapshotOf } from '../../unit/dataplane/snapshot/objects.ts';
+import { snapshotOf } from '../../unit/contract/snapshot/objects.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import {
   cluster,

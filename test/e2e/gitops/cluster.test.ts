@@ -8,7 +8,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { LedgerReader } from '#ledger/ledger.ts';
+import type { LedgerReader } from '#ledger/spending.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { needHelm, renderedObjects, runHelm } from '../../support/helm.ts';
 import { needKubectl } from '../../support/kube/kubectl.ts';

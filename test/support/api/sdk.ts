@@ -8,7 +8,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import type { ClientOptions as AnthropicOptions } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { ClientOptions as OpenAIOptions } from 'openai';
-import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { get, nothingLeaks } from './test-stack.ts';
 import type { TestStack } from './test-stack.ts';
 import { KEYS } from '../manifests.ts';

@@ -8,10 +8,15 @@ import type { Node } from './syntax-tree.ts';
 /** The aliases of package.json's "imports". */
 const ALIASES: Readonly<Record<string, string>> = {
   '#crds/': 'crds/schema/',
-  '#snapshot/': 'dataplane/snapshot/',
-  '#ledger/': 'dataplane/ledger/',
-  '#price/': 'dataplane/price/',
-  '#usage/': 'dataplane/usage/',
+  '#snapshot/': 'contract/snapshot/',
+  '#price/': 'contract/price/',
+  '#usage/': 'contract/usage/',
+  '#ledger/': 'contract/ledger/',
+  '#activity/': 'contract/activity/',
+  '#objects/': 'contract/objects/',
+  '#kube/': 'kube/',
+  '#manifests/': 'manifests/',
+  '#runtime/': 'runtime/',
   '#web/': 'web/',
 };
 

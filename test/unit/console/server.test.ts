@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import type { ConsoleRoute, PageRequest } from '../../../console/route.ts';
 import { loadAssets } from '../../../console/assets.ts';

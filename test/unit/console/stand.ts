@@ -7,7 +7,8 @@ import type { Assets } from '../../../console/assets.ts';
 import type { ConsoleRoute } from '../../../console/route.ts';
 import { buildConsole } from '../../../console/server.ts';
 import type { ConsoleOptions } from '../../../console/server.ts';
-import { buildResources } from '../../../operator/store/resources.ts';
+import { TRANSLATOR } from '../../../operator/translate/translator.ts';
+import { buildResources } from '#objects/resources.ts';
 import { pageMarkup } from '../../support/page-markup.ts';
 
 export const HOST = 'localhost:8081';
@@ -74,6 +75,7 @@ export function stand(options: StandOptions = {}): Stand {
   const app = buildConsole({
     access,
     usage: undefined,
+    translator: TRANSLATOR,
     resources: () =>
       buildResources({
         objects: [],

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { openTls } from '../../../console/tls.ts';
-import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
+import { createAuthority, issueServing } from '../../../operator/security/certificate-authority.ts';
 
 const NOW_MS = Date.now();
 const YEAR_MS = 365 * 86_400_000;

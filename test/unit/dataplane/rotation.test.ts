@@ -1,7 +1,7 @@
 /** When a proxy without an operator leaves rotation, and when it is back. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { keepRotation } from '../../../dataplane/rotation.ts';
 
 const QUIET = { info: () => undefined, warn: () => undefined };

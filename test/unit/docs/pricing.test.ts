@@ -8,7 +8,7 @@ import { billOf } from '#price/price.ts';
 import type { Consumption } from '#price/price.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { indexPrices, priceAt } from '../../../dataplane/state/compile-pricing.ts';
+import { indexPrices, priceAt } from '#price/model-prices.ts';
 import { translate } from '../../../operator/translate/translate.ts';
 import { mgw, tempFolder } from '../../support/cli.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../operator/support.ts';

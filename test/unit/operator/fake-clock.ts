@@ -1,5 +1,5 @@
 /** A clock that advances only when a test says so. */
-import type { OperatorClock } from '../../../operator/clock.ts';
+import type { OperatorClock } from '#runtime/clock.ts';
 import { NOW_MS } from './support.ts';
 
 export interface FakeClock extends OperatorClock {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { countGenerations } from '../../../operator/files/generations.ts';
-import { createLoader } from '../../../operator/files/load-folder.ts';
-import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
-import { allOf } from '../../../operator/store/resources.ts';
-import type { Resources } from '../../../operator/store/resources.ts';
+import { countGenerations } from '#manifests/generations.ts';
+import { createLoader } from '#manifests/load-folder.ts';
+import type { LoadedFolder } from '#manifests/load-folder.ts';
+import { allOf } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 
 export const GATEWAY_NAMESPACE = 'model-gateway';
 export const NOW_MS = Date.parse('2026-11-21T12:00:00Z');

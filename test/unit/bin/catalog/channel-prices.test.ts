@@ -1,7 +1,7 @@
 /** A change of a channel's price in the money of the calls that it served. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { catalogsOf, diffCatalogs } from '../../../../dataplane/state/catalog-diff.ts';
+import { catalogsOf, diffCatalogs } from '#usage/catalog-diff.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { translate } from '../../../../operator/translate/translate.ts';

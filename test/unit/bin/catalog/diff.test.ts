@@ -7,8 +7,8 @@ import { usageWriter } from '../../../../bin/usage/format.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { BillLine } from '#price/bill.ts';
-import { catalogsOf, diffCatalogs } from '../../../../dataplane/state/catalog-diff.ts';
-import type { DiffedCall } from '../../../../dataplane/state/catalog-diff.ts';
+import { catalogsOf, diffCatalogs } from '#usage/catalog-diff.ts';
+import type { DiffedCall } from '#usage/catalog-diff.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 

@@ -11,7 +11,7 @@ import { AccessError } from '../../../../console/access/access.ts';
 import type { AccessErrorReason, ObjectOf, PersonAccess } from '../../../../console/access/access.ts';
 import { createFilesAccess } from '../../../../console/access/files.ts';
 import type { ManifestSource } from '../../../../console/access/files/source.ts';
-import { startOperator } from '../../../../operator/file.ts';
+import { startOperator } from '../../../../programs/one-machine/operator.ts';
 import type { MintedKey } from '../../../../operator/reconcile/mint-keys.ts';
 import { GATEWAY_NAMESPACE, temporaryFolder } from '../../operator/support.ts';
 

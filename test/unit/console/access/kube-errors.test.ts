@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { accessErrorOf } from '../../../../console/access/kube-errors.ts';
-import { KubeError, KubeUnreachable } from '../../../../operator/kube/errors.ts';
+import { KubeError, KubeUnreachable } from '#kube/errors.ts';
 
 interface Case {
   readonly status: number;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { createRights, mapConcurrently } from '../../../../console/access/rights.ts';
 import { createTtlCache } from '../../../../console/access/ttl-cache.ts';
-import type { KubeRequest } from '../../../../operator/kube/client.ts';
-import { KubeError, KubeUnreachable } from '../../../../operator/kube/errors.ts';
+import type { KubeRequest } from '#kube/client.ts';
+import { KubeError, KubeUnreachable } from '#kube/errors.ts';
 
 interface Rule {
   readonly verbs: readonly string[];

@@ -8,7 +8,8 @@ import { offerDollars } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import { compilePriceList, createPriceLists } from '../../../../console/pages/prices.ts';
-import { buildResources } from '../../../../operator/store/resources.ts';
+import { TRANSLATOR } from '../../../../operator/translate/translator.ts';
+import { buildResources } from '#objects/resources.ts';
 import { createConsoleFixture } from '../../../support/console-access.ts';
 import { REALISTIC, sampleSnapshot } from '../../dataplane/server/pricing/sample.ts';
 import { walletStand } from '../wallet/stand.ts';
@@ -156,7 +157,7 @@ describe("the operator's price list", () => {
       secrets: [],
       namespaces: new Map(),
     });
-    const lists = createPriceLists('model-gateway');
+    const lists = createPriceLists({ gatewayNamespace: 'model-gateway', translator: TRANSLATOR });
     const first = lists(resources, 0);
     assert.deepEqual(
       first.pricing.rows.map(({ modelName }) => modelName),
@@ -164,7 +165,10 @@ describe("the operator's price list", () => {
     );
     assert.equal(lists({ ...resources, apiKeys: new Map() }, 0), first);
     assert.notEqual(lists({ ...resources, priceCatalogs: [] }, 0), first);
-    assert.deepEqual(createPriceLists('other')(resources, 0).pricing.rows, []);
+    assert.deepEqual(
+      createPriceLists({ gatewayNamespace: 'other', translator: TRANSLATOR })(resources, 0).pricing.rows,
+      [],
+    );
   });
 });
 

@@ -1,8 +1,8 @@
 /** Overview, groups, routes and YAML: their content for each person; draining a channel. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'vitest';
-import type { ChannelStats, ProxyStats } from '../../../../dataplane/activity/activity.ts';
-import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
+import type { ChannelStats, ProxyStats } from '#activity/activity.ts';
+import { LATENCY_CLASSES_MS } from '#activity/activity.ts';
 import { channelHealth, errorRate, latencyAt } from '../../../../console/platform/channel-health.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { pattern } from '../../../support/pattern.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { formatCompact, formatMark, roundUp, scaleEnd } from '../../../../console/charts/scale.ts';
 import type { SeriesSum } from '../../../../console/usage/usage.ts';
@@ -10,7 +10,7 @@ import { monthSummary } from '../../../../console/usage-page/forecast.ts';
 import { outputLabelOf } from '../../../../console/usage-page/output-label.ts';
 import { columnsOf, parseUsageQuery } from '../../../../console/usage-page/query.ts';
 import { measured, rank } from '../../../../console/usage-page/ranked.ts';
-import { buildResources } from '../../../../operator/store/resources.ts';
+import { buildResources } from '#objects/resources.ts';
 import { TEST_NOW_MS } from '../../../support/console-access.ts';
 import { call, manyCalls, usageBook, walletStand } from '../wallet/stand.ts';
 import type { WalletStand } from '../wallet/stand.ts';

@@ -1,7 +1,7 @@
 /** How much a console reads and keeps of a shared ledger's accounts with very many calls, and which queries wait. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { StreamId, StreamRecord } from '#usage/stream.ts';
 import type { MirrorBounds } from '../../../../console/usage/valkey-store.ts';
 import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts';

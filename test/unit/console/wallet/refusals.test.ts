@@ -1,9 +1,9 @@
 /** Refused calls and the page of one call: their content for each person, and without the stores. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
-import type { ActivityEntry, RefusalCount } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { refusalSentence } from '../../../../console/wallet/refusals.ts';
 import { condition, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { refusedEntry, servedEntry } from '../../dataplane/activity/entries.ts';

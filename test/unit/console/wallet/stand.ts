@@ -2,17 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#usage/record.ts';
 import type { MarginSum } from '#usage/tables.ts';
-import type {
-  ActivityEntry,
-  ActivityQuery,
-  ActivityReader,
-  ProxyStats,
-  RefusalCount,
-} from '../../../../dataplane/activity/activity.ts';
-import { SHORTAGE_CODES } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityEntry, ActivityQuery, ActivityReader, ProxyStats, RefusalCount } from '#activity/activity.ts';
+import { SHORTAGE_CODES } from '#activity/activity.ts';
 import type { ChannelDoctor } from '../../../../console/route.ts';
 import { buildConsole } from '../../../../console/server.ts';
-import { buildResources } from '../../../../operator/store/resources.ts';
+import { TRANSLATOR } from '../../../../operator/translate/translator.ts';
+import { buildResources } from '#objects/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/usage/usage.ts';
 import { createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture } from '../../../support/console-access.ts';
@@ -336,6 +331,7 @@ export function walletStand(
     usage,
     activity,
     doctor,
+    translator: TRANSLATOR,
     resources: () =>
       buildResources({
         objects: world.objects.values(),

@@ -1,7 +1,7 @@
 /** The Wallet's pages: their content for each person, and its limits. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { usageCsv } from '#usage/csv.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { TEST_NOW_MS, keyManifest } from '../../../support/console-access.ts';

@@ -1,5 +1,5 @@
 /** Support: entries of activity. */
-import type { ActivityEntry } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityEntry } from '#activity/activity.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 

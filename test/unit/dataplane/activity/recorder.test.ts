@@ -1,8 +1,8 @@
 /** The activity of finished calls in a proxy: bounded, and lossless except at the bounds. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
-import type { ActivityBatch, ProxyStats } from '../../../../dataplane/activity/activity.ts';
+import { LATENCY_CLASSES_MS } from '#activity/activity.ts';
+import type { ActivityBatch, ProxyStats } from '#activity/activity.ts';
 import { ChannelMonitor } from '../../../../dataplane/activity/channel-monitor.ts';
 import { entryOf } from '../../../../dataplane/activity/entry-of.ts';
 import { createActivityRecorder } from '../../../../dataplane/activity/recorder.ts';

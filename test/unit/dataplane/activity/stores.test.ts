@@ -6,13 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { ActivityTables, openActivityFile } from '../../../../dataplane/activity/activity-table.ts';
-import { parseEntry } from '../../../../dataplane/activity/activity.ts';
-import type {
-  ActivityQuery,
-  ActivityReader,
-  ActivityWriter,
-  RefusalCount,
-} from '../../../../dataplane/activity/activity.ts';
+import { parseEntry } from '#activity/activity.ts';
+import type { ActivityQuery, ActivityReader, ActivityWriter, RefusalCount } from '#activity/activity.ts';
 import { openActivityFileWriter } from '../../../../dataplane/activity/file-writer.ts';
 import { openValkeyActivityReader, openValkeyActivityWriter } from '../../../../dataplane/activity/valkey-activity.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';

@@ -14,7 +14,7 @@ import { MOST_DROPPED } from '../../../../dataplane/kept/store.ts';
 import type { NewResponse, NoRoom, ResponseStore } from '../../../../dataplane/kept/store.ts';
 import { freeBytes } from '../../../../dataplane/kept/valkey-room.ts';
 import { openValkeyStore } from '../../../../dataplane/kept/valkey-store.ts';
-import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';
 
 const ACCOUNT = 'team/a';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { CallMap } from '#ledger/call-map.ts';
+import { CallMap } from '../../../../dataplane/ledger/call-map.ts';
 
 test('behaves like a Map', () => {
   // many ids have the same end, and so the same position

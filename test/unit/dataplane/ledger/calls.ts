@@ -1,4 +1,5 @@
 /** Calls, limits and clocks for the ledger's tests, with defaults. */
+import type { QuotaPeriod } from '#ledger/spending.ts';
 import type {
   AdmitResult,
   CountLimit,
@@ -7,10 +8,9 @@ import type {
   Load,
   MoneyLimit,
   SpendingWindow,
-  QuotaPeriod,
   Settlement,
-} from '#ledger/ledger.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+} from '../../../../dataplane/ledger/ledger.ts';
+import { NO_TOKENS_LOAD } from '../../../../dataplane/ledger/load.ts';
 import { windowKindOf } from '#ledger/periods.ts';
 import type { CallOrigin, CallProgress, CallStatus } from '#usage/record.ts';
 

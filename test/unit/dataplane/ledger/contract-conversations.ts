@@ -1,6 +1,6 @@
 /** The contract's scenarios about the conversations that providers keep for accounts. */
 import assert from 'node:assert/strict';
-import type { ConversationLimits, Ledger } from '#ledger/ledger.ts';
+import type { ConversationLimits, Ledger } from '../../../../dataplane/ledger/ledger.ts';
 import type { AddScenario } from './contract-scenario.ts';
 
 const ACCOUNT = 'team-a/team-a';

@@ -1,10 +1,10 @@
 /** The state after a process ends, in any way. */
 import assert from 'node:assert/strict';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { brief, DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';
 import { SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NO_TOKENS_LOAD } from '../../../../dataplane/ledger/load.ts';
 
 export function endScenarios(scenario: AddScenario): void {
   scenario('what was settled is there afterwards, its record and its answer too', async (subject, clock) => {

@@ -2,8 +2,8 @@
  * The contract of jobs: billed and recorded in one step, polled by one poller at a time, refunded once if they fail.
  */
 import assert from 'node:assert/strict';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { JobBill, JobRecord, Ledger, Settlement } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { JobBill, JobRecord, Ledger, Settlement } from '../../../../dataplane/ledger/ledger.ts';
 import { brief, DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';
 import type { HoldOptions } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';

@@ -1,8 +1,8 @@
 /** The contract of limits by the minute. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { CountLimit, MinuteMeasure } from '#ledger/ledger.ts';
-import { amountOf, NO_TOKENS_LOAD, NOTHING_CONSUMED, REQUEST_CONSUMED } from '#ledger/load.ts';
+import type { CountLimit, MinuteMeasure } from '../../../../dataplane/ledger/ledger.ts';
+import { amountOf, NO_TOKENS_LOAD, NOTHING_CONSUMED, REQUEST_CONSUMED } from '../../../../dataplane/ledger/load.ts';
 import { brief, holdRequest, progress, settlement, slot } from './calls.ts';
 import type { TestClock } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';

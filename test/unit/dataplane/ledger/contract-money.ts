@@ -1,6 +1,6 @@
 /** The contract of holds and settlements. */
 import assert from 'node:assert/strict';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { brief, holdRequest, limits, moneyLimits, origin, progress, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from './calls.ts';
 import type { AddScenario } from './contract-scenario.ts';
-import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '../../../../dataplane/ledger/load.ts';
 
 export function slotScenarios(scenario: AddScenario): void {
   scenario('all or none, up to the limit, and given back by call id', async ({ ledger }) => {

@@ -1,5 +1,5 @@
 /** The steps of the contract's scenarios. */
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger } from '../../../../dataplane/ledger/ledger.ts';
 import type { TestClock } from './calls.ts';
 
 export interface LedgerUnderTest {

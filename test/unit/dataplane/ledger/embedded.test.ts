@@ -13,10 +13,10 @@ import {
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'vitest';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { Ledger } from '#ledger/ledger.ts';
+import { openEmbeddedLedger } from '../../../../dataplane/ledger/embedded.ts';
+import type { EmbeddedLedgerOptions } from '../../../../dataplane/ledger/embedded.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { Ledger } from '../../../../dataplane/ledger/ledger.ts';
 import { DAY_MS, holdRequest, settlement, testClock } from './calls.ts';
 import { ledgerContract } from './contract.ts';
 import { copyLedger, openSubject, LONG_TIMEOUT, tempFolder } from './embedded/subject.ts';

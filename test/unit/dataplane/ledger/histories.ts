@@ -2,7 +2,8 @@
  * Random histories of a few keys and calls, for what is compared with the model.
  */
 import fc from 'fast-check';
-import type { HoldRequest, JobBill, QuotaPeriod, Settlement } from '#ledger/ledger.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { HoldRequest, JobBill, Settlement } from '../../../../dataplane/ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from './calls.ts';
 import type { Spending } from './calls.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { createLeaseKeeper } from '#ledger/lease.ts';
-import type { LeaseKeeper } from '#ledger/lease.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { createLeaseKeeper } from '../../../../dataplane/ledger/lease.ts';
+import type { LeaseKeeper } from '../../../../dataplane/ledger/lease.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { CallProgress } from '#usage/record.ts';
 import { progress } from './calls.ts';
 

@@ -5,11 +5,17 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { createBalances } from '#ledger/balances.ts';
-import type { Balances, SettledCall } from '#ledger/balances.ts';
-import { Changes } from '#ledger/embedded/changes.ts';
-import { restoreBalances } from '#ledger/embedded/restore.ts';
-import { accountRow, decodeCall, encodeHold, encodeSettlement, keyRow } from '#ledger/embedded/rows.ts';
+import { createBalances } from '../../../../dataplane/ledger/balances.ts';
+import type { Balances, SettledCall } from '../../../../dataplane/ledger/balances.ts';
+import { Changes } from '../../../../dataplane/ledger/embedded/changes.ts';
+import { restoreBalances } from '../../../../dataplane/ledger/embedded/restore.ts';
+import {
+  accountRow,
+  decodeCall,
+  encodeHold,
+  encodeSettlement,
+  keyRow,
+} from '../../../../dataplane/ledger/embedded/rows.ts';
 import {
   confirmHold,
   placeHold,
@@ -17,8 +23,8 @@ import {
   recordProgress,
   settleCall,
   withdrawHold,
-} from '#ledger/ledger-core.ts';
-import type { PendingHold } from '#ledger/ledger-core.ts';
+} from '../../../../dataplane/ledger/ledger-core.ts';
+import type { PendingHold } from '../../../../dataplane/ledger/ledger-core.ts';
 import type { Row, Value } from '#usage/rows.ts';
 import { brief, progress, settlement, spendingOf } from './calls.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from './histories.ts';

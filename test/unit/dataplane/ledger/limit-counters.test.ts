@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { spanAt } from '#ledger/periods.ts';
-import { countSlots, createLimitCounters, release, take } from '#ledger/limit-counters.ts';
-import type { LimitCounters } from '#ledger/limit-counters.ts';
-import type { CountLimit, TakeResult } from '#ledger/ledger.ts';
-import { NO_TOKENS_LOAD, NOTHING_CONSUMED } from '#ledger/load.ts';
+import { countSlots, createLimitCounters, release, take } from '../../../../dataplane/ledger/limit-counters.ts';
+import type { LimitCounters } from '../../../../dataplane/ledger/limit-counters.ts';
+import type { CountLimit, TakeResult } from '../../../../dataplane/ledger/ledger.ts';
+import { NO_TOKENS_LOAD, NOTHING_CONSUMED } from '../../../../dataplane/ledger/load.ts';
 import { DAY_MS, slot } from './calls.ts';
 
 const createSlots = createLimitCounters;

@@ -1,5 +1,6 @@
 /** The simplest possible ledger, as a model: a list of calls, and sums over it. Periods are prefixes of ISO dates. */
-import type { HoldRequest, KeySpending, QuotaPeriod } from '#ledger/ledger.ts';
+import type { KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { HoldRequest } from '../../../../dataplane/ledger/ledger.ts';
 import { spendingOf } from './calls.ts';
 import type { BriefResult, Spending } from './calls.ts';
 

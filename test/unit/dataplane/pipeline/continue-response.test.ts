@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { KeptResponses, MAX_KEPT_BYTES, NotKept, READING_FACTOR } from '../../../../dataplane/kept/kept-responses.ts';
 import type { ResponseStore } from '../../../../dataplane/kept/store.ts';
-import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { MemoryBudget } from '../../../../dataplane/memory-budget.ts';
 import type { Authenticated, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
 import { continueResponse } from '../../../../dataplane/pipeline/continue-response.ts';

@@ -15,7 +15,7 @@ import { meterMessage } from '../../../../dataplane/protocol/anthropic/stream-me
 import { readUsage as readGeminiUsage } from '../../../../dataplane/protocol/gemini/usage.ts';
 import { meterCompletion } from '../../../../dataplane/protocol/openai/stream-meter.ts';
 import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
-import { indexPrices, priceAt } from '../../../../dataplane/state/compile-pricing.ts';
+import { indexPrices, priceAt } from '#price/model-prices.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { readPriceMatrix } from '../../../support/price-matrix.ts';
 import type { PriceCase } from '../../../support/price-case.ts';

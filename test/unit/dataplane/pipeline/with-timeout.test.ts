@@ -1,7 +1,7 @@
 /** The timeout of waiting for the ledger. */
 import assert from 'node:assert/strict';
 import { test, vi } from 'vitest';
-import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { withTimeout } from '../../../../dataplane/pipeline/settle.ts';
 
 vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -18,8 +18,8 @@ import { createMountedKey } from '../../../../dataplane/sidecar/key.ts';
 import { createSidecarMetrics } from '../../../../dataplane/sidecar/metrics.ts';
 import { startSidecar } from '../../../../dataplane/sidecar/sidecar.ts';
 import type { Sidecar } from '../../../../dataplane/sidecar/sidecar.ts';
-import { createAuthority, issueServing } from '../../../../operator/xds/certificate-authority.ts';
-import type { KeyPair } from '../../../../operator/xds/certificate-authority.ts';
+import { createAuthority, issueServing } from '../../../../operator/security/certificate-authority.ts';
+import type { KeyPair } from '../../../../operator/security/certificate-authority.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import type { Key, Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import type { Key, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compileEdit } from '../../../../dataplane/state/compile-edit.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
-import { accountOf, hashOf, keyOf, snapshotOf } from '../snapshot/objects.ts';
+import { accountOf, hashOf, keyOf, snapshotOf } from '../../contract/snapshot/objects.ts';
 
 const keyChanges = fc.record({
   enabled: fc.boolean(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { compilePrice } from '../../../../dataplane/price/sheet.ts';
+import { compilePrice } from '#price/sheet.ts';
 import {
   Allowance,
   ClientDisconnect,
@@ -11,8 +11,8 @@ import {
   Protocol,
   QuotaType,
   WhenShort,
-} from '../../../../dataplane/snapshot/snapshot.gen.ts';
-import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+} from '#snapshot/snapshot.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import type { Candidate, Credential, Offer, State } from '../../../../dataplane/state/state.ts';
 import {
@@ -29,7 +29,7 @@ import {
   routeEntry,
   routeOf,
   snapshotOf,
-} from '../snapshot/objects.ts';
+} from '../../contract/snapshot/objects.ts';
 
 function offerOf(state: State, group: string, model: string): Offer {
   const offer = state.groups.get(group)?.offers.get(model);

@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import { createCurrentState } from '../../../../dataplane/state/current.ts';
 import type { Credential, State } from '../../../../dataplane/state/state.ts';
-import { completeSnapshot } from '../snapshot/objects.ts';
+import { completeSnapshot } from '../../contract/snapshot/objects.ts';
 
 test('starts empty, and is replaced as a whole', () => {
   const current = createCurrentState();

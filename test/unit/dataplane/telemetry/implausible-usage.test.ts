@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { it } from 'vitest';
 import type { CallTelemetry, JobEnd, LateBilling } from '../../../../dataplane/telemetry/call-report.ts';
 import { watchImplausibleUsage, type UsageWarning } from '../../../../dataplane/telemetry/implausible-usage.ts';
-import { NO_TOKENS } from '../../../../dataplane/price/tokens.ts';
-import type { UsageSource } from '../../../../dataplane/usage/record.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { UsageSource } from '#usage/record.ts';
 
 const SILENT: CallTelemetry = {
   finished: () => undefined,

@@ -5,7 +5,15 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { describe, it } from 'vitest';
 import { compile } from '../../../../dataplane/state/compile.ts';
-import { accountOf, channelOf, directGroup, hashOf, modelOf, routeEntry, routeOf } from '../snapshot/objects.ts';
+import {
+  accountOf,
+  channelOf,
+  directGroup,
+  hashOf,
+  modelOf,
+  routeEntry,
+  routeOf,
+} from '../../contract/snapshot/objects.ts';
 import { testDistribution, until } from '../../operator/xds/support.ts';
 import { cable, configOf, numberedKey, testProxy } from './support.ts';
 import type { TestProxy } from './support.ts';

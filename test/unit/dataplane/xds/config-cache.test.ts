@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { cacheKey } from '../../../../dataplane/xds/config-cache.ts';
 import { tempFolder } from '../../../support/cli.ts';
 import { testDistribution, until } from '../../operator/xds/support.ts';

@@ -1,9 +1,9 @@
 /** One stream of the proxy, message by message: order, acknowledgements, and recovery when the two sides differ. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { DeltaDiscoveryRequest } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import { Checkpoint, ResourceFault } from '../../../../dataplane/snapshot/fleet.gen.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import type { DeltaDiscoveryRequest } from '#snapshot/discovery.gen.ts';
+import { Checkpoint, ResourceFault } from '#snapshot/fleet.gen.ts';
 import {
   CHECKPOINT_TYPE,
   encodeObject,
@@ -11,13 +11,13 @@ import {
   resourceName,
   SetDigest,
   typeUrlOf,
-} from '../../../../dataplane/snapshot/resources.ts';
-import type { SnapshotField } from '../../../../dataplane/snapshot/resources.ts';
-import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+} from '#snapshot/resources.ts';
+import type { SnapshotField } from '#snapshot/resources.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { ValidConfig } from '../../../../dataplane/state/compile-edit.ts';
 import { Inventory } from '../../../../dataplane/xds/inventory.ts';
 import { XdsStream } from '../../../../dataplane/xds/stream.ts';
-import { accountOf, hashOf } from '../snapshot/objects.ts';
+import { accountOf, hashOf } from '../../contract/snapshot/objects.ts';
 import { numberedKey } from './support.ts';
 
 const KEYS = typeUrlOf('keys');

@@ -7,7 +7,7 @@ import { compile } from '../../../../dataplane/state/compile.ts';
 import type { State } from '../../../../dataplane/state/state.ts';
 import { startXdsClient } from '../../../../dataplane/xds/client.ts';
 import type { XdsClient, XdsClientOptions } from '../../../../dataplane/xds/client.ts';
-import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { QUIET } from '../../operator/xds/support.ts';
 import {
   accountOf,
@@ -21,7 +21,7 @@ import {
   routeEntry,
   routeOf,
   snapshotOf,
-} from '../snapshot/objects.ts';
+} from '../../contract/snapshot/objects.ts';
 
 export interface TestProxy extends AsyncDisposable {
   readonly client: XdsClient;

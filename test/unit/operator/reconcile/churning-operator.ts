@@ -5,14 +5,14 @@
  *   node --expose-gc churning-operator.ts KEYS EDITS-PER-ROLE [EDITS-PER-GROUP]
  */
 import { loadApiKindsSync } from '#crds/load.ts';
-import { SYSTEM_CLOCK } from '../../../../operator/clock.ts';
-import { admitObjects } from '../../../../operator/kube/admit-object.ts';
-import type { WatchEvent } from '../../../../operator/kube/client.ts';
-import { provideCluster } from '../../../../operator/kube/provider.ts';
+import { SYSTEM_CLOCK } from '#runtime/clock.ts';
+import { admitObjects } from '../../../../operator/sources/cluster/admit-object.ts';
+import type { WatchEvent } from '#kube/client.ts';
+import { provideCluster } from '../../../../operator/sources/cluster/provider.ts';
 import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';
 import { clusterKeys } from '../../../../operator/reconcile/cluster-keys.ts';
 import { createClusterCache } from '../../../../operator/store/cluster-cache.ts';
-import type { StatusBody } from '../../../../operator/status/differences.ts';
+import type { StatusBody } from '#objects/live-object.ts';
 import { StatusWriter } from '../../../../operator/status/writer.ts';
 import type { StatusTarget } from '../../../../operator/status/writer.ts';
 import { startDistribution } from '../../../../operator/xds/distribution.ts';

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { AccountSpending } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { AccountSpending } from '#ledger/spending.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { LiveObject } from '../../../../operator/store/live-objects.ts';
-import { allOf } from '../../../../operator/store/resources.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import type { LiveObject } from '#objects/live-object.ts';
+import { allOf } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';
 import type { ClusterControllerOptions } from '../../../../operator/reconcile/cluster-controller.ts';
 import { publishable } from '../../../../operator/reconcile/last-good.ts';

@@ -8,7 +8,7 @@ import type { PublishResult } from '../../../../operator/reconcile/controller.ts
 import type { MintResult } from '../../../../operator/reconcile/mint-keys.ts';
 import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
 import type { ObjectStatus } from '../../../../operator/reconcile/status-tracker.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, newLoader, resourcesOf } from '../support.ts';
 
 const DEBOUNCE_MS = 20;

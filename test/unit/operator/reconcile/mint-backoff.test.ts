@@ -1,11 +1,11 @@
 /** Keys whose Secrets cannot be written: other keys do not wait for them, and requests back off. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { KubeError, explainKubeError } from '../../../../operator/kube/errors.ts';
+import { KubeError, explainKubeError } from '#kube/errors.ts';
 import { createMintBackoff } from '../../../../operator/reconcile/mint-backoff.ts';
 import { SecretWriteError, mintKeys } from '../../../../operator/reconcile/mint-keys.ts';
 import type { KeySecrets, MintResult } from '../../../../operator/reconcile/mint-keys.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../support.ts';
 
 function key(namespace: string, name: string): string {

@@ -12,7 +12,7 @@ import { generateKey, mintKeys } from '../../../../operator/reconcile/mint-keys.
 import type { MintResult, MintedKey } from '../../../../operator/reconcile/mint-keys.ts';
 import { openMintedSecrets } from '../../../../operator/reconcile/minted-secrets.ts';
 import type { MintedSecrets } from '../../../../operator/reconcile/minted-secrets.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf, temporaryFolder } from '../support.ts';
 

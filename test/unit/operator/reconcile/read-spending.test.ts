@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { KeySpending, LedgerReader } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { KeySpending, LedgerReader } from '#ledger/spending.ts';
 import { createSpendingReader } from '../../../../operator/reconcile/read-spending.ts';
 import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
 import type { Findings } from '../../../../operator/status/findings.ts';
-import { allOf } from '../../../../operator/store/resources.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import { allOf } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, apiKeysOf, resourcesOf } from '../support.ts';
 
 const key = (name: string, limitUsd: string, more = ''): string => `apiVersion: modelgateway.dev/v1alpha1

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'vitest';
 import type { TestContext } from 'vitest';
 import { validateFolder } from '../../../../operator/reconcile/validate-folder.ts';
-import type { Diagnostic } from '../../../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '#manifests/diagnostic.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, platformManifest, temporaryFolder } from '../support.ts';
 
 async function validate(t: TestContext, files: Readonly<Record<string, string>>): Promise<readonly Diagnostic[]> {

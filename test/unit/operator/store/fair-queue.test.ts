@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FairQueue, inTurns } from '../../../../operator/store/fair-queue.ts';
-import { namespaceOfId } from '../../../../operator/store/resources.ts';
+import { namespaceOfId } from '#objects/resources.ts';
 
 test('a queue takes one object of each namespace in turn', () => {
   const queue = new FairQueue(namespaceOfId);

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { openLiveSecrets } from '../../../../operator/store/live-secrets.ts';
 import type { LiveSecrets } from '../../../../operator/store/live-secrets.ts';
-import { namespacedName } from '../../../../operator/store/resources.ts';
-import type { SecretObject, Secrets } from '../../../../operator/store/resources.ts';
+import { namespacedName } from '#objects/resources.ts';
+import type { SecretObject, Secrets } from '#objects/resources.ts';
 
 type Known = Map<string, Map<string, SecretObject>>;
 type Step = (secrets: LiveSecrets, known: Known) => void;

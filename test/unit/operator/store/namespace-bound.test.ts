@@ -5,7 +5,7 @@ import { test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
 import { createNamespaceBound, sizeOf } from '../../../../operator/store/namespace-bound.ts';
-import { objectId } from '../../../../operator/store/resources.ts';
+import { objectId } from '#objects/resources.ts';
 import { GATEWAY_NAMESPACE, accountsOf } from '../support.ts';
 
 function account(namespace: string, name: string, at: number, reason = ''): Account {
@@ -96,7 +96,7 @@ test('in whatever order objects come, replicas hold the same ones', () => {
           const byId = new Map(
             order.map(({ name, at, length }) => {
               const one = account('team-a', `a${name}`, at, 'x'.repeat(length));
-              return [objectId(one), one] as const;
+              return [objectId(one.kind, one.metadata), one] as const;
             }),
           );
           for (const one of byId.values()) objects.apply('w', one);

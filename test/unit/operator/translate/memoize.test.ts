@@ -7,8 +7,8 @@ import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
 import type { Admitted } from '../../../../operator/store/live-objects.ts';
 import { openLiveSecrets } from '../../../../operator/store/live-secrets.ts';
 import type { LiveSecrets } from '../../../../operator/store/live-secrets.ts';
-import { allOf } from '../../../../operator/store/resources.ts';
-import type { Labels, MalformedObject, Resources, SecretObject } from '../../../../operator/store/resources.ts';
+import { allOf } from '#objects/resources.ts';
+import type { Labels, MalformedObject, Resources, SecretObject } from '#objects/resources.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf as resourcesOfText } from '../support.ts';
 

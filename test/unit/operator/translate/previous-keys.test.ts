@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'vitest';
-import { previousKeysOf } from '../../../../operator/store/key-secret.ts';
+import { previousKeysOf } from '#objects/key-secret.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../support.ts';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { allOf, namespacedName } from '../../../../operator/store/resources.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import { allOf, namespacedName } from '#objects/resources.ts';
+import type { Resources } from '#objects/resources.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, loadText } from '../support.ts';
 

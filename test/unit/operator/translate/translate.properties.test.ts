@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
-import type { ByNamespace, Resources } from '../../../../operator/store/resources.ts';
+import type { ByNamespace, Resources } from '#objects/resources.ts';
 import { PROGRAMMED, conditionsOf } from '../../../../operator/status/conditions.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, loadText } from '../support.ts';

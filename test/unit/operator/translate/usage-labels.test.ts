@@ -1,7 +1,7 @@
 /** The labels that usage records carry: of the namespace, else of the ApiKey; a change of either is in force at once. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { differsForTranslate } from '../../../../operator/store/relevance.ts';
+import { differsForTranslate } from '#objects/relevance.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { apiKeysOf, GATEWAY_NAMESPACE, NOW_MS, platformManifest, resourcesOf } from '../support.ts';
 

@@ -6,8 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { startWebhookServer } from '../../../../operator/webhook/server.ts';
 import type { ServerCertificates, WebhookServer } from '../../../../operator/webhook/server.ts';
-import { createAuthority, issueServing } from '../../../../operator/xds/certificate-authority.ts';
-import type { KeyPair } from '../../../../operator/xds/certificate-authority.ts';
+import { createAuthority, issueServing } from '../../../../operator/security/certificate-authority.ts';
+import type { KeyPair } from '../../../../operator/security/certificate-authority.ts';
 import { countingMeter } from '../../../e2e/cluster/support.ts';
 import { contextWith } from './support.ts';
 

@@ -3,7 +3,7 @@
  * envoy/config/{cluster,endpoint,listener,route}/v3).
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import type { RawResource } from '../../../../operator/xds/discovery-state.ts';
+import type { RawResource } from '../../../../operator/xds/distribution.ts';
 
 type Field = readonly [number: number, value: string | number | Uint8Array];
 

@@ -4,16 +4,16 @@
  * those of the test.
  */
 import type { Condition } from '#crds/types.gen.ts';
-import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { AcknowledgementDigest } from '../../../../dataplane/snapshot/fleet.gen.ts';
-import { CHECKPOINT_TYPE, RESOURCE_TYPES } from '../../../../dataplane/snapshot/resources.ts';
-import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/discovery.gen.ts';
+import type { AcknowledgementDigest } from '#snapshot/fleet.gen.ts';
+import { CHECKPOINT_TYPE, RESOURCE_TYPES } from '#snapshot/resources.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { ProgrammedEvaluator } from '../../../../operator/reconcile/programmed-evaluator.ts';
 import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
 import type { ObjectStatus } from '../../../../operator/reconcile/status-tracker.ts';
 import { DigestQueue } from '../../../../operator/xds/digest-queue.ts';
-import { DiscoveryState } from '../../../../operator/xds/discovery-state.ts';
+import { Distribution } from '../../../../operator/xds/distribution.ts';
 import type { ClientStream } from '../../../../operator/xds/server.ts';
 import { configOf, numberedKey } from '../../dataplane/xds/support.ts';
 import { NO_LOG } from '../fake-clock.ts';
@@ -55,7 +55,7 @@ export class Link {
   readonly sent: AcknowledgementDigest[] = [];
   /** False once either side has ended it. */
   open = true;
-  readonly #leader: ReturnType<DiscoveryState['acceptReplica']>;
+  readonly #leader: ReturnType<Distribution['acceptReplica']>;
   #heard = true;
 
   constructor(to: Replica) {
@@ -82,7 +82,20 @@ export class Link {
 }
 
 export class Replica {
-  readonly state = new DiscoveryState({ log: NO_LOG, onAcknowledged: undefined });
+  readonly state = new Distribution({
+    log: NO_LOG,
+    reportTo: (_leader, acknowledgements) => {
+      this.#queue = new DigestQueue(String(this.#name), acknowledgements);
+      return {
+        changed: (ids) => {
+          this.#queue?.changed(ids);
+          this.#flush();
+        },
+        refused: () => undefined,
+        stop: () => this.links.at(-1)?.cut(),
+      };
+    },
+  });
   /** All of this replica's streams to leaders, the last one in use. */
   readonly links: Link[] = [];
   readonly #world: World;
@@ -107,12 +120,12 @@ export class Replica {
         },
       },
       tracker: this.#tracker,
-      progress: (id) => this.state.acknowledgements.progress(id),
+      progress: (id) => this.state.progress(id),
       fault: () => undefined,
       onEvaluated: () => this.#write(),
     });
-    this.state.progressListeners.add((ids) => this.#evaluator.evaluateInSlices(ids));
-    this.state.nameListeners.add(() => this.#evaluator.proxiesChanged());
+    this.state.onProgress((ids) => this.#evaluator.evaluateInSlices(ids));
+    this.state.onNames(() => this.#evaluator.proxiesChanged());
   }
 
   get isNewLeader(): boolean {
@@ -121,7 +134,7 @@ export class Replica {
 
   /** The watch brings all edits so far. */
   see(): void {
-    this.state.publishSnapshot(this.#world.snapshot);
+    this.state.publish(this.#world.snapshot);
     const findings = this.#world.generations.map((generation, n) => ({
       kind: 'ApiKey' as const,
       namespace: 'team-a',
@@ -141,8 +154,7 @@ export class Replica {
     const { leader } = this.#world;
     if (leader === this.#leader) return;
     this.#leader = leader;
-    this.state.digests?.stop();
-    this.state.digests = undefined;
+    this.state.leaderAt(undefined);
     if (leader !== this.#name) return this.#follow(replicas);
     this.#leadsSinceMs = Date.now();
     this.#tracker.clear();
@@ -161,20 +173,12 @@ export class Replica {
   }
 
   stop(): void {
-    this.state.stop();
+    void this.state.stop();
     this.#evaluator.stop();
   }
 
   #follow(replicas: readonly Replica[]): void {
-    this.#queue = new DigestQueue(String(this.#name), this.state.acknowledgements);
-    this.state.digests = {
-      changed: (ids) => {
-        this.#queue?.changed(ids);
-        this.#flush();
-      },
-      refused: () => undefined,
-      stop: () => this.links.at(-1)?.cut(),
-    };
+    this.state.leaderAt(String(this.#leader));
     this.reconnect(replicas);
   }
 

@@ -106,7 +106,7 @@ class Fleet {
       const { status = '', message = '' } = this.world.programmed(id) ?? {};
       if (connected === 0) assert.match(message, /No proxy is connected/);
       else assert.deepEqual([status, namedIn(message) >= connected], ['True', true], `${connected}: ${message}`);
-      const leader = this.replicas[this.world.leader]?.state.acknowledgements;
+      const leader = this.replicas[this.world.leader]?.state;
       const { connected: all, acknowledged } = leader?.progress(id) ?? {};
       assert.deepEqual([all, acknowledged], [connected, connected]);
     }

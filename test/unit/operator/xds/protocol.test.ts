@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { snapshotOf } from '../../dataplane/snapshot/objects.ts';
+import { snapshotOf } from '../../contract/snapshot/objects.ts';
 import { rawClient } from './raw-client.ts';
 import type { RawClient, Seen } from './raw-client.ts';
 import { testDistribution } from './support.ts';

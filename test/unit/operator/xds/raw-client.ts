@@ -1,9 +1,9 @@
 /** Support: a bare xDS client that sends exactly what a test says, and records exactly what arrives. */
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ChannelCredentials, ChannelOptions, ServiceError } from '@grpc/grpc-js';
-import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import { DELTA_AGGREGATED_RESOURCES } from '../../../../dataplane/snapshot/services.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/discovery.gen.ts';
+import { DELTA_AGGREGATED_RESOURCES } from '#snapshot/services.ts';
 
 /** A response in short: resources as "name@value". */
 export interface Seen {

@@ -7,15 +7,15 @@ import { credentials, status } from '@grpc/grpc-js';
 import { describe, it } from 'vitest';
 import { createTokenReviewer, readReview } from '../../../../operator/xds/authenticate.ts';
 import type { AuthenticationRefusal, Identity } from '../../../../operator/xds/authenticate.ts';
-import { manageCertificates, LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
-import type { ManagedCertificates, StoredCertificates } from '../../../../operator/xds/certificates.ts';
+import { manageCertificates, LIFETIMES, renew } from '../../../../operator/security/certificates.ts';
+import type { ManagedCertificates, StoredCertificates } from '../../../../operator/security/certificates.ts';
 import type { DistributionSecurity } from '../../../../operator/xds/distribution.ts';
 import {
   validityOf,
   createAuthority,
   issueServing,
   dnsNamesOf,
-} from '../../../../operator/xds/certificate-authority.ts';
+} from '../../../../operator/security/certificate-authority.ts';
 import { configOf, testProxy } from '../../dataplane/xds/support.ts';
 import { tempFolder } from '../../../support/cli.ts';
 import { rawClient } from './raw-client.ts';

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
-import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
+import { Resource } from '#snapshot/discovery.gen.ts';
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/discovery.gen.ts';
 import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
 import { DiscoverySession } from '../../../../operator/xds/session.ts';
 

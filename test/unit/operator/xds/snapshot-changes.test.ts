@@ -1,11 +1,11 @@
 /** Changes between snapshots: what differs, and what is urgent. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { typeUrlOf } from '../../../../dataplane/snapshot/resources.ts';
-import type { Account, Key } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import { typeUrlOf } from '#snapshot/resources.ts';
+import type { Account, Key } from '#snapshot/snapshot.gen.ts';
 import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
 import { createSnapshotChanges } from '../../../../operator/xds/snapshot-changes.ts';
-import { accountOf, directGroup, hashOf, routeEntry, snapshotOf } from '../../dataplane/snapshot/objects.ts';
+import { accountOf, directGroup, hashOf, routeEntry, snapshotOf } from '../../contract/snapshot/objects.ts';
 import { numberedKey } from '../../dataplane/xds/support.ts';
 
 describe('changes', () => {

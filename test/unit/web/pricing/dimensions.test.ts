@@ -6,7 +6,7 @@ import { baseDollars, formatRange, generationUnit } from '#web/pricing/dollars.t
 import { pricingJson } from '#web/pricing/json.ts';
 import { renderPricingPage } from '#web/pricing/page.ts';
 import { makePricingRows } from '#web/pricing/price-rows.ts';
-import { indexPrices } from '../../../../dataplane/state/compile-pricing.ts';
+import { indexPrices } from '#price/model-prices.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { unpricedWays } from '../../../../operator/translate/unpriced-ways.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '#crds/json.ts';
 import { isJsonObject } from '#crds/json.ts';
 import { UneditableError, editYaml } from '../../../../../console/access/files/edit-yaml.ts';
 import { mergePatch } from '../../../../../console/access/files/merge-patch.ts';
-import { readYaml } from '../../../../../operator/files/yaml.ts';
+import { readYaml } from '#manifests/yaml.ts';
 
 /** A field with its lines; its comments identify it. */
 interface Field {

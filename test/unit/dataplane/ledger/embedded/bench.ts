@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'vitest';
-import type { LedgerFault, LedgerSync } from '#ledger/embedded/committer.ts';
-import { FAULT } from '#ledger/embedded/faults.ts';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { LedgerFault, LedgerSync } from '../../../../../dataplane/ledger/embedded/committer.ts';
+import { FAULT } from '../../../../../dataplane/ledger/embedded/faults.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { copyLedger, LONG_TIMEOUT, tempFolder } from './subject.ts';
 
 export class Bench {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
-import { createBalances } from '#ledger/balances.ts';
-import { Changes } from '#ledger/embedded/changes.ts';
-import { Committer } from '#ledger/embedded/committer.ts';
-import type { LedgerFault } from '#ledger/embedded/committer.ts';
-import { placeHold } from '#ledger/ledger-core.ts';
-import type { PendingHold } from '#ledger/ledger-core.ts';
+import { createBalances } from '../../../../../dataplane/ledger/balances.ts';
+import { Changes } from '../../../../../dataplane/ledger/embedded/changes.ts';
+import { Committer } from '../../../../../dataplane/ledger/embedded/committer.ts';
+import type { LedgerFault } from '../../../../../dataplane/ledger/embedded/committer.ts';
+import { placeHold } from '../../../../../dataplane/ledger/ledger-core.ts';
+import type { PendingHold } from '../../../../../dataplane/ledger/ledger-core.ts';
 import { holdRequest, NOON_MS } from '../calls.ts';
 
 /** A committer of a file that fails as a test decides, with a log of what was done and told. */

@@ -3,8 +3,8 @@
  * records synchronously to a file, so that none is lost or delayed.
  */
 import { openSync, writeSync } from 'node:fs';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { LedgerSync } from '#ledger/embedded/committer.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
+import type { LedgerSync } from '../../../../../dataplane/ledger/embedded/committer.ts';
 import { holdRequest, origin, progress, settlement } from '../calls.ts';
 import { LONG_TIMEOUT } from './subject.ts';
 

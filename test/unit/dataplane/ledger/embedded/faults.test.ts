@@ -7,16 +7,16 @@ import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
-import type { LedgerFault } from '#ledger/embedded/committer.ts';
-import { FAULT } from '#ledger/embedded/faults.ts';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { LedgerFault } from '../../../../../dataplane/ledger/embedded/committer.ts';
+import { FAULT } from '../../../../../dataplane/ledger/embedded/faults.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { brief, holdRequest, progress, settlement, slot } from '../calls.ts';
 import { faultTest, spentInFile } from './bench.ts';
 import type { Bench } from './bench.ts';
 import { tempFolder } from './subject.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 const LIMITS = { keyLimitNanoUsd: 100n };
 

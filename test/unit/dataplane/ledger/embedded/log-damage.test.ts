@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
-import type { LedgerFault } from '#ledger/embedded/committer.ts';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import type { LedgerFault } from '../../../../../dataplane/ledger/embedded/committer.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
 import { holdRequest, progress, settlement } from '../calls.ts';
 import { copyLedger, LONG_TIMEOUT, tempFolder } from './subject.ts';
 

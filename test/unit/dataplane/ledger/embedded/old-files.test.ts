@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { describe, test } from 'vitest';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { Ledger } from '#ledger/ledger.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { NOON_MS, settlement } from '../calls.ts';
 import { LONG_TIMEOUT, tempFolder } from './subject.ts';
 

@@ -1,9 +1,9 @@
 /** Running calls in the ledger's file: as they are written, and as an earlier version wrote them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { createBalances } from '#ledger/balances.ts';
-import { decodeCall, encodeHold } from '#ledger/embedded/rows.ts';
-import { placeHold } from '#ledger/ledger-core.ts';
+import { createBalances } from '../../../../../dataplane/ledger/balances.ts';
+import { decodeCall, encodeHold } from '../../../../../dataplane/ledger/embedded/rows.ts';
+import { placeHold } from '../../../../../dataplane/ledger/ledger-core.ts';
 import { holdRequest, limits, moneyLimits, NOON_MS, origin, progress } from '../calls.ts';
 
 const SPENDING = limits({ keyLimitNanoUsd: 100n, period: 'Monthly', keyGeneration: 7n, accountGeneration: 8n });

@@ -5,8 +5,8 @@
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
+import type { EmbeddedLedgerOptions } from '../../../../../dataplane/ledger/embedded.ts';
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 

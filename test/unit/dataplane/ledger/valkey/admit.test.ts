@@ -1,12 +1,12 @@
 /** Slots and money in one step: both, or neither. */
 import assert from 'node:assert/strict';
 import { afterAll, describe, it } from 'vitest';
-import type { CountLimit, HoldRequest, Ledger } from '#ledger/ledger.ts';
+import type { CountLimit, HoldRequest, Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { brief, holdRequest, origin, settlement, slot, testClock } from '../calls.ts';
 import type { BriefResult } from '../calls.ts';
 import { openSubject } from './subject.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 type Admit = (request: HoldRequest, limits: readonly CountLimit[]) => Promise<BriefResult>;
 

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
-import type { CountLimit, CountMeasure, QuotaPeriod } from '#ledger/ledger.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { CountLimit, CountMeasure } from '../../../../../dataplane/ledger/ledger.ts';
 import {
   admitOperation,
   confirmOperation,
@@ -21,14 +22,14 @@ import {
   limitsOperation,
   settleOperation,
   takeOperation,
-} from '#ledger/valkey/operations.ts';
-import type { BatchHead, Operation } from '#ledger/valkey/operations.ts';
-import { parseReplies } from '#ledger/valkey/replies.ts';
-import type { Reply } from '#ledger/valkey/replies.ts';
+} from '../../../../../dataplane/ledger/valkey/operations.ts';
+import type { BatchHead, Operation } from '../../../../../dataplane/ledger/valkey/operations.ts';
+import { parseReplies } from '../../../../../dataplane/ledger/valkey/replies.ts';
+import type { Reply } from '../../../../../dataplane/ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, moneyLimits, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
 import type { Spending } from '../calls.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 const SOURCE = readFileSync(join(import.meta.dirname, '../../../../../dataplane/ledger/valkey/ledger.lua'), 'utf8');
 const SCRIPT = `${SOURCE}\nreturn main(KEYS, ARGV)\n`;

@@ -5,17 +5,17 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, it, test } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { Ledger } from '#ledger/ledger.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
-import { openValkeyReader } from '#ledger/valkey-reader.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
+import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
+import { openValkeyReader } from '../../../../../dataplane/ledger/valkey-reader.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import { startValkeyCluster, whenFormed } from '../../../../support/valkey-cluster.ts';
 import { holdRequest, origin, settlement, slot } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { ledgerContract } from '../contract.ts';
 import { openSubject, LONG_TIMEOUT } from './subject.ts';
-import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 const DEADLINE_MS = 30_000;
 

@@ -1,9 +1,9 @@
 /** The note of connected proxies, on a server and on a Cluster. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import { openEmbeddedLedger } from '../../../../../dataplane/ledger/embedded.ts';
+import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import { startValkeyCluster } from '../../../../support/valkey-cluster.ts';
 import { dataFolder, endScene, eventually, open, OUTAGES, start } from './scene.ts';

@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { openJournal } from '#ledger/valkey/journal.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import { openJournal } from '../../../../../dataplane/ledger/valkey/journal.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import { brief, holdRequest, origin, progress, settlement, slot } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';
 import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start } from './scene.ts';
-import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 /** Processes have a second to notice a refill. */
 const REFILL_MS = 1_500;

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
-import type { Ledger, CountLimit } from '#ledger/ledger.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
-import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
-import { openValkeyReader } from '#ledger/valkey-reader.ts';
+import type { Ledger, CountLimit } from '../../../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
+import type { ValkeyLedgerOptions } from '../../../../../dataplane/ledger/valkey.ts';
+import { openValkeyReader } from '../../../../../dataplane/ledger/valkey-reader.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { brief, DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot, testClock } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';
 import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   if (valkey.skip) return;

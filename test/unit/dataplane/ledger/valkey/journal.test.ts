@@ -6,10 +6,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test, vi } from 'vitest';
-import { openJournal } from '#ledger/valkey/journal.ts';
-import { textOf } from '#ledger/valkey/operations.ts';
-import type { SettlementJournal, BucketScope } from '#ledger/valkey/journal.ts';
-import type { PendingSettlement, Settled } from '#ledger/valkey/journal-line.ts';
+import { openJournal } from '../../../../../dataplane/ledger/valkey/journal.ts';
+import { textOf } from '../../../../../dataplane/ledger/valkey/operations.ts';
+import type { SettlementJournal, BucketScope } from '../../../../../dataplane/ledger/valkey/journal.ts';
+import type { PendingSettlement, Settled } from '../../../../../dataplane/ledger/valkey/journal-line.ts';
 
 let folder: string;
 let nowMs: number;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { holdRequest, settlement } from '../calls.ts';

@@ -1,14 +1,14 @@
 /** Lost replies, and new thresholds, while gateway and store are disconnected. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import { holdRequest, progress, settlement, slot } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { muteable } from './append-only-file.ts';
 import type { Muted } from './append-only-file.ts';
 import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start } from './scene.ts';
-import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 const ACCOUNT = 'team-a/team-a';
 const KEY = slot('Key', '1', 3);

@@ -1,8 +1,8 @@
 /** A store in which balances of accounts and keys are missing, deleted or evicted, although it has everything else. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
-import { openValkeyReader } from '#ledger/valkey-reader.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
+import { openValkeyReader } from '../../../../../dataplane/ledger/valkey-reader.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import { brief, holdRequest, origin, progress, settlement } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, it } from 'vitest';
-import type { JobBill, Ledger } from '#ledger/ledger.ts';
+import type { JobBill, Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import { holdRequest, progress, settlement } from '../calls.ts';
 import { dataFolder, endScene, eventually, open, start } from './scene.ts';

@@ -1,7 +1,7 @@
 /** A store that loses everything twice while a gateway is away: nothing is lost, and nothing counts twice. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { holdRequest, settlement } from '../calls.ts';

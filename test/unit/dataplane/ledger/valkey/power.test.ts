@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, test } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { holdRequest, settlement } from '../calls.ts';

@@ -2,15 +2,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
-import type { HoldRequest } from '#ledger/ledger.ts';
-import { Bucket } from '#ledger/valkey/bucket.ts';
-import { openConnection } from '#ledger/valkey/connection.ts';
-import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
-import type { KnownKey } from '#ledger/valkey/refill.ts';
-import { refillOperations } from '#ledger/valkey/refill.ts';
-import { admitOperation, confirmOperation, settleOperation } from '#ledger/valkey/operations.ts';
-import type { Operation } from '#ledger/valkey/operations.ts';
-import { parseRecord } from '#ledger/valkey/replies.ts';
+import type { HoldRequest } from '../../../../../dataplane/ledger/ledger.ts';
+import { Bucket } from '../../../../../dataplane/ledger/valkey/bucket.ts';
+import { openConnection } from '../../../../../dataplane/ledger/valkey/connection.ts';
+import { bucketBases, parseValkeyUrl } from '../../../../../dataplane/ledger/valkey/location.ts';
+import type { KnownKey } from '../../../../../dataplane/ledger/valkey/refill.ts';
+import { refillOperations } from '../../../../../dataplane/ledger/valkey/refill.ts';
+import {
+  admitOperation,
+  confirmOperation,
+  settleOperation,
+} from '../../../../../dataplane/ledger/valkey/operations.ts';
+import type { Operation } from '../../../../../dataplane/ledger/valkey/operations.ts';
+import { parseRecord } from '../../../../../dataplane/ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from '../calls.ts';
 import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';

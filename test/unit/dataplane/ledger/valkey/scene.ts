@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ledger } from '#ledger/ledger.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
-import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
+import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
+import type { ValkeyLedgerOptions } from '../../../../../dataplane/ledger/valkey.ts';
 import { startValkey } from '../../../../support/valkey.ts';
 import type { ValkeyOptions, ValkeyServer } from '../../../../support/valkey.ts';
 

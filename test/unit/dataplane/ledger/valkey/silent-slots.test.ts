@@ -1,13 +1,13 @@
 /** The slots of a gateway that is suspended or disconnected for longer than its lease. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { slot } from '../calls.ts';
 import { muteable } from './append-only-file.ts';
 import { endScene, eventually, isReady, open, start } from './scene.ts';
-import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '../../../../../dataplane/ledger/load.ts';
 
 const KEY = slot('Key', '1', 1);
 const TAKEN = { outcome: 'Taken' };

@@ -4,9 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openValkeyLedger } from '#ledger/valkey.ts';
-import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
-import { bucketBases, bucketOf, parseValkeyUrl } from '#ledger/valkey/location.ts';
+import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
+import type { ValkeyLedgerOptions } from '../../../../../dataplane/ledger/valkey.ts';
+import { bucketBases, bucketOf, parseValkeyUrl } from '../../../../../dataplane/ledger/valkey/location.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { Bucket } from '#ledger/valkey/bucket.ts';
-import { OutcomeUnknown } from '#ledger/valkey/replies.ts';
-import type { Reply } from '#ledger/valkey/replies.ts';
-import { BEAT } from '#ledger/valkey/operations.ts';
-import { openValkeyLedger } from '#ledger/valkey.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
+import { Bucket } from '../../../../../dataplane/ledger/valkey/bucket.ts';
+import { OutcomeUnknown } from '../../../../../dataplane/ledger/valkey/replies.ts';
+import type { Reply } from '../../../../../dataplane/ledger/valkey/replies.ts';
+import { BEAT } from '../../../../../dataplane/ledger/valkey/operations.ts';
+import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { holdRequest } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';

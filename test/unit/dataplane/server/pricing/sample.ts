@@ -1,7 +1,7 @@
 /**
  * Price lists for the tests: compiled from snapshots, as a proxy does it.
  */
-import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
+import { parseDecimal } from '#snapshot/decimal.ts';
 import {
   ClientDisconnect,
   Endpoint,
@@ -10,8 +10,8 @@ import {
   Protocol,
   QuotaType,
   Reasoning,
-} from '../../../../../dataplane/snapshot/snapshot.gen.ts';
-import type { Group, Model, ModelRoute, Price, Snapshot } from '../../../../../dataplane/snapshot/snapshot.gen.ts';
+} from '#snapshot/snapshot.gen.ts';
+import type { Group, Model, ModelRoute, Price, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compile } from '../../../../../dataplane/state/compile.ts';
 import type { State } from '../../../../../dataplane/state/state.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import type { KeySpending } from '../../../../../dataplane/ledger/ledger.ts';
+import type { KeySpending } from '#ledger/spending.ts';
 import { keyView } from '../../../../../dataplane/server/views/key.ts';
 import type { KeyViewData } from '../../../../../dataplane/server/views/key.ts';
-import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
+import { parseDecimal } from '#snapshot/decimal.ts';
 import { compileLimits } from '../../../../../dataplane/state/compile-limits.ts';
 import type { AccountState, KeyState } from '../../../../../dataplane/state/state.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import type { UsageRecord } from '../../../../../dataplane/usage/record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { usageView } from '../../../../../dataplane/server/views/usage.ts';
 
 const RECORD: UsageRecord = {

@@ -1,8 +1,8 @@
 /** Derives the addresses for an edge from the EndpointSlices of the fleet's Service. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { endpointsOf } from '../../../../../operator/kube/parse-endpoints.ts';
-import type { EndpointSlice } from '../../../../../operator/kube/models.ts';
+import { endpointsOf } from '../../../../../operator/sources/cluster/parse-endpoints.ts';
+import type { EndpointSlice } from '#kube/models.ts';
 import { edgeResources, healthCheckKind } from '../../../../../operator/xds/envoy/edge.ts';
 import { Cluster, ClusterLoadAssignment } from '../../../../../operator/xds/envoy/envoy.gen.ts';
 import { TYPES } from '../../../../../operator/xds/envoy/types.ts';

@@ -1,0 +1,263 @@
+/**
+ * Composes the operator for a single machine: a watched folder of manifests, the data folder's generated keys, and the
+ * controller that makes snapshots and statuses of both.
+ */
+import type { Logger } from 'pino';
+import { loadApiKinds } from '#crds/load.ts';
+import type { LedgerReader } from '#ledger/spending.ts';
+import type { SnapshotFault } from '#snapshot/faults.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { createManifestSource } from './manifest-source.ts';
+import type { ManifestSource } from '../../console/access/files/source.ts';
+import { SYSTEM_CLOCK } from '#runtime/clock.ts';
+import type { TimerClock } from '#runtime/clock.ts';
+import { countGenerations } from '#manifests/generations.ts';
+import { openGatewayKey } from '../../operator/security/folder-gateway-key.ts';
+import { createLoader } from '#manifests/load-folder.ts';
+import type { Origin } from '#manifests/load-folder.ts';
+import { InvalidManifests } from '#manifests/diagnostic.ts';
+import type { Diagnostic } from '#manifests/diagnostic.ts';
+import { provideFolder } from '../../operator/sources/folder/provider.ts';
+import type { FilesProvider } from '../../operator/sources/folder/provider.ts';
+import { watchFolder } from '../../operator/sources/folder/watch-folder.ts';
+import { Controller } from '../../operator/reconcile/controller.ts';
+import type { PublishResult } from '../../operator/reconcile/controller.ts';
+import { mintKeys } from '../../operator/reconcile/mint-keys.ts';
+import type { MintedKey, MintResult } from '../../operator/reconcile/mint-keys.ts';
+import { openMintedSecrets } from '../../operator/reconcile/minted-secrets.ts';
+import type { MintedSecrets } from '../../operator/reconcile/minted-secrets.ts';
+import { createSpendingReader } from '../../operator/reconcile/read-spending.ts';
+import { GRACE_MS, releaseKeys } from '../../operator/reconcile/release-keys.ts';
+import type { ReleasedKey } from '../../operator/reconcile/release-keys.ts';
+import { createStatusTracker } from '../../operator/reconcile/status-tracker.ts';
+import { objectId } from '#objects/resources.ts';
+import type { ObjectStatus } from '../../operator/reconcile/status-tracker.ts';
+import type { UpstreamRefusal } from '../../operator/status/refusals.ts';
+import { deriveKey } from '../../operator/security/gateway-key.ts';
+import type { Resources } from '#objects/resources.ts';
+
+export interface OperatorOptions {
+  /** The folder of manifests. */
+  readonly configDir: string;
+  /** The folder of generated keys, in secrets/<namespace>/<secret>.yaml. */
+  readonly dataDir: string;
+  /** The namespace of Groups, ModelRoutes and PriceCatalogs, and of objects that name none. */
+  readonly gatewayNamespace: string;
+  /** The labels that usage records carry; absent: none. */
+  readonly usageLabels?: readonly string[] | undefined;
+  /** Puts a snapshot in force as a whole, or refuses it. */
+  readonly publish: (snapshot: Snapshot) => PublishResult | Promise<PublishResult>;
+  /** May still be opening. Without a ledger, statuses contain no spending. */
+  readonly ledger?: LedgerReader | Promise<LedgerReader>;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Called once for each generated key. */
+  readonly onMinted: (minted: MintedKey) => void;
+  /** Called for each edit with mistakes, and with an empty list when all are corrected. */
+  readonly onProblems: (problems: readonly Diagnostic[]) => void;
+  /** Called for what is left out of the folder, and if there is nothing. */
+  readonly onWarnings?: ((warnings: readonly Diagnostic[]) => void) | undefined;
+  readonly clock?: TimerClock;
+}
+
+/** What has changed: statuses by "Kind namespace/name", undefined for an object that is gone. */
+export type StatusChanges = ReadonlyMap<string, ObjectStatus | undefined>;
+
+export interface Operator {
+  /** The current statuses of all objects with spending, without secrets. */
+  statuses(): Promise<readonly ObjectStatus[]>;
+  /** The statuses as last computed, without any read. */
+  lastStatuses(): readonly ObjectStatus[];
+  /**
+   * What has changed since the last call, with spending read again. It costs little if little has changed, however many
+   * objects there are.
+   */
+  statusChanges(): Promise<StatusChanges>;
+  /**
+   * Reports that a provider refused the credential or a model name of a ModelRoute's channel, or cannot be reached. The
+   * status shows it until some time after the last report.
+   */
+  upstreamRefused(refusal: UpstreamRefusal): void;
+  /** The folder for parts that change it, with its objects' statuses. */
+  readonly manifests: ManifestSource;
+  stop(): Promise<void>;
+}
+
+const DEBOUNCE_MS = 20;
+/** There may be a file for each of ten thousand keys, and few are ever changed, so scans are rare. */
+const MINTED_RESCAN_SHARE = 100;
+
+/**
+ * Resolves when the first snapshot is in force. Rejects with InvalidManifests if the folder has mistakes or the
+ * snapshot is refused.
+ */
+export async function startOperator(options: OperatorOptions): Promise<Operator> {
+  const { gatewayNamespace, clock = SYSTEM_CLOCK } = options;
+  const kinds = await loadApiKinds();
+  const load = createLoader({ kinds, defaultNamespace: gatewayNamespace }, countGenerations(clock.nowMs()));
+  let controller: Controller | undefined;
+  const provider = await provideFolder({
+    folder: options.configDir,
+    load,
+    kinds,
+    ...(options.onWarnings && { onWarnings: options.onWarnings }),
+    onProblems: options.onProblems,
+    onResources: (resources) => controller?.update(resources),
+  });
+  try {
+    const minted = await openMintedSecrets(options.dataDir);
+    const sealingKey = deriveKey(await openGatewayKey(options.dataDir), 'sealing').toString('base64');
+    const started = { ...options, clock, provider, minted, sealingKey };
+    return await startController(started, (created) => {
+      controller = created;
+    });
+  } catch (error) {
+    await provider.stop();
+    throw error;
+  }
+}
+
+interface Started extends OperatorOptions {
+  readonly clock: TimerClock;
+  readonly provider: FilesProvider;
+  readonly minted: MintedSecrets;
+  /** 32 bytes in Base64. */
+  readonly sealingKey: string;
+}
+
+async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
+  const { gatewayNamespace, clock, log, ledger, provider, minted } = options;
+  const changed = new Set<string>();
+  const tracker = createStatusTracker((id) => changed.add(id));
+  const spending = createSpendingReader(tracker, gatewayNamespace);
+  let refused: readonly SnapshotFault[] = [];
+  let started = false;
+  const controller = new Controller(provider.resources, {
+    gatewayNamespace,
+    tracker,
+    clock,
+    log,
+    sealingKeys: [options.sealingKey],
+    ...(options.usageLabels && { usageLabels: options.usageLabels }),
+    publish: async (snapshot) => options.publish(snapshot),
+    mint: (resources, nowMs) => mintAndRelease(options, resources, nowMs),
+    onRejected(faults) {
+      refused = faults;
+      if (started) options.onProblems(placeFaults(faults, options.configDir, provider.origins));
+    },
+    debounceMs: DEBOUNCE_MS,
+  });
+  onCreated(controller);
+  await controller.start();
+  if (refused.length > 0) {
+    await controller.stop();
+    throw new InvalidManifests(placeFaults(refused, options.configDir, provider.origins));
+  }
+  started = true;
+  const watch = watchMinted(minted, controller, log);
+  async function updateSpending(): Promise<void> {
+    const answered =
+      !ledger || (await spending.read(provider.resources, { ledger: await ledger, nowMs: clock.nowMs() }));
+    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+    tracker.expire(clock.nowMs());
+  }
+  return {
+    async statuses() {
+      await updateSpending();
+      return tracker.list();
+    },
+    lastStatuses: () => tracker.list(),
+    async statusChanges() {
+      await updateSpending();
+      const changes = new Map([...changed].map((id) => [id, tracker.get(id)]));
+      changed.clear();
+      return changes;
+    },
+    manifests: createManifestSource({
+      folder: options.configDir,
+      gatewayNamespace,
+      provider,
+      minted,
+      tracker,
+      clock,
+      updateSpending,
+      onKeysChanged: () => controller.update(),
+      settled: () => controller.settled(),
+    }),
+    upstreamRefused({ route, ...refusal }) {
+      tracker.refused(objectId('ModelRoute', { namespace: gatewayNamespace, name: route }), {
+        ...refusal,
+        atMs: clock.nowMs(),
+      });
+    },
+    async stop() {
+      await provider.stop();
+      await watch.stop();
+      await controller.stop();
+    },
+  };
+}
+
+async function mintAndRelease(options: Started, resources: Resources, nowMs: number): Promise<MintResult> {
+  const { gatewayNamespace, minted, log } = options;
+  const result = await mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) });
+  try {
+    const onChange = ({ apiKey, state }: ReleasedKey): void =>
+      log.info({ object: `ApiKey ${apiKey}` }, RELEASE_MESSAGES[state]);
+    const retryAtMs = await releaseKeys(resources, nowMs, { minted, onChange });
+    return { ...result, ...(retryAtMs !== undefined && { retryAtMs }) };
+  } catch (error) {
+    log.error({ err: error }, 'the keys of deleted ApiKeys cannot be deleted; they are refused all the same');
+    return { ...result, retry: true };
+  }
+}
+
+const RELEASE_MESSAGES: Readonly<Record<ReleasedKey['state'], string>> = {
+  Released: `the ApiKey is gone: its key is refused, and deleted in ${GRACE_MS / 60_000} minutes unless it comes back`,
+  Kept: 'the ApiKey is back before its key was deleted: the key is valid again',
+  Deleted: 'the key of the deleted ApiKey is deleted',
+};
+
+/** Logs an error of onMinted, after which the key still exists in its file. */
+function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => void {
+  return (minted) => {
+    try {
+      onMinted(minted);
+    } catch {
+      const object = `ApiKey ${minted.namespace}/${minted.name}`;
+      log.error({ object }, 'a new key could not be printed; it is in its file');
+    }
+  };
+}
+
+/** Creates another key when a file is deleted. */
+function watchMinted(
+  minted: MintedSecrets,
+  controller: Controller,
+  log: OperatorOptions['log'],
+): { stop(): Promise<void> } {
+  return watchFolder({
+    folder: minted.folder,
+    rescanShare: MINTED_RESCAN_SHARE,
+    async onChange() {
+      try {
+        if (await minted.reload()) controller.update();
+      } catch (error) {
+        log.error({ err: error }, 'the generated keys cannot be read again; the known ones stay');
+      }
+    },
+    onUnreadable: (error) =>
+      error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
+  });
+}
+
+function placeFaults(
+  faults: readonly SnapshotFault[],
+  folder: string,
+  origins: ReadonlyMap<string, Origin>,
+): Diagnostic[] {
+  return faults.map((fault) => {
+    const object = objectId(fault.kind, fault);
+    const { file, line } = origins.get(object) ?? { file: folder, line: 0 };
+    return { severity: 'Error', file, line, object, path: '', message: `refused by the proxy: ${fault.message}` };
+  });
+}

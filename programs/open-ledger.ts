@@ -1,0 +1,95 @@
+/** Opens the ledger that a command line names, and logs its events. */
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { LedgerFault } from '../dataplane/ledger/embedded/committer.ts';
+import { openEmbeddedLedger } from '../dataplane/ledger/embedded.ts';
+import type { Ledger } from '../dataplane/ledger/ledger.ts';
+import type { LedgerEvent } from '../dataplane/ledger/valkey/instance.ts';
+import type { RefillSource } from '../dataplane/ledger/valkey/refill.ts';
+import type { LedgerLocation } from './ledger-location.ts';
+
+interface LedgerFlags {
+  /** The location of the ledger; undefined: ledger.db in the data folder. */
+  readonly place: LedgerLocation | undefined;
+  /** What an acknowledged step of a ledger file survives; a shared ledger ignores it. */
+  readonly sync: 'normal' | 'full';
+  /** The folder of the ledger's files; undefined for a shared ledger without a journal. */
+  readonly dataDir: string | undefined;
+  readonly log: Logger;
+  /** True if objects come from files, so that each process counts generations itself. */
+  readonly ownGenerations?: boolean;
+  /** Returns the known spending, with which an empty shared store is refilled. */
+  readonly refill?: RefillSource;
+}
+
+/**
+ * Rejects with a message for users if the ledger cannot be used. A shared ledger that cannot be reached is opened
+ * nevertheless, and refuses calls until it can be reached.
+ */
+export async function openLedger({ place, sync, dataDir, log, ownGenerations, refill }: LedgerFlags): Promise<Ledger> {
+  if (place?.kind === 'valkey') {
+    // loads the client only if it is needed
+    const { openValkeyLedger } = await import('../dataplane/ledger/valkey.ts');
+    return openValkeyLedger({
+      url: place.url,
+      dataDir,
+      onEvent: (event) => logEvent(log, event),
+      ownGenerations: ownGenerations ?? false,
+      ...(refill ? { refill } : {}),
+    });
+  }
+  return openEmbeddedLedger({
+    path: place?.path ?? join(dataDir ?? '.', 'ledger.db'),
+    sync,
+    onFault: (fault) => logFault(log, fault),
+  });
+}
+
+function logFault(log: Logger, { state, reason }: LedgerFault): void {
+  switch (state) {
+    case 'Failing':
+      return log.error({ reason }, 'the ledger fails: calls are refused');
+    case 'Recovered':
+      return log.info('the ledger works again');
+    case 'Damaged':
+      return log.error({ reason }, "the ledger's log was damaged: the latest calls are lost");
+    case 'Lagging':
+      return log.warn({ reason }, "the ledger's log cannot be moved into its file: calls go on, and the log grows");
+    case 'CaughtUp':
+      return log.info("the ledger's log is moved into its file again");
+  }
+}
+
+function logEvent(log: Logger, event: LedgerEvent): void {
+  switch (event.kind) {
+    case 'Failing':
+      return log.warn({ reason: event.reason }, 'the ledger fails: calls are refused');
+    case 'Working':
+      return log.info('the ledger works');
+    case 'Emptied':
+      return log.warn(
+        { putBack: event.putBack },
+        "the ledger's store was empty: it is filled from what this process and the statuses know",
+      );
+    case 'LostWrites':
+      return log.warn(
+        { putBack: event.putBack },
+        "the ledger's store had lost what it acknowledged: this process has put back what it knows",
+      );
+    case 'LostBalances':
+      return log.warn(
+        { balances: event.balances },
+        "the ledger's store had lost balances of keys (k:) or accounts (a:), which are put back from their copies: they " +
+          'were deleted, or evicted because maxmemory-policy is not noeviction',
+      );
+    case 'Reaped':
+      return log.warn({ calls: event.calls }, 'calls of a process that died are billed at their last progress');
+    case 'Evicts':
+      return log.warn(event.reason);
+    case 'JournalFails':
+      return log.error(
+        { reason: event.reason },
+        "the ledger's journal cannot be written: settlements that Valkey does not take are lost with this process",
+      );
+  }
+}
