@@ -2,13 +2,13 @@
 import { pluralize } from '#web/format.ts';
 import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { PERIODS, WHEN_SHORT } from '../forms/api-key.ts';
-import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
-import type { EditField, ConcurrentChange } from '../forms/key-changes.ts';
-import { renderErrors, fieldId, renderHint, selectField, textField, describedBy } from '../views/form-fields.ts';
-import { RATE_FIELDS, RATE_LABELS } from '../views/rate-limits.ts';
-import type { RateField } from '../views/rate-limits.ts';
-import type { GroupChoice } from './key-choices.ts';
+import { PERIODS, WHEN_SHORT } from './api-key.ts';
+import type { FormError, KeyField, KeyForm } from './api-key.ts';
+import type { EditField, ConcurrentChange } from './key-changes.ts';
+import { renderErrors, fieldId, renderHint, selectField, textField, describedBy } from '../components/field.ts';
+import { RATE_FIELDS, RATE_LABELS } from '../components/rate-limits.ts';
+import type { RateField } from '../components/rate-limits.ts';
+import type { GroupChoice } from '../queries/group-choices.ts';
 
 export interface KeyFormView {
   readonly form: KeyForm;

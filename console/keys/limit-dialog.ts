@@ -2,9 +2,9 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { UNLIMITED } from '../forms/api-key.ts';
-import { csrfField } from '../views/fragments.ts';
-import { keyPath } from './requested-key.ts';
+import { csrfField } from '../components/form.ts';
+import { keyPath } from '../paths.ts';
+import { UNLIMITED } from '../queries/key-facts.ts';
 
 /** The button that opens it, and the dialog. It is a popover: it opens and closes without scripts. */
 export function renderLimitDialog(apiKey: ApiKey, csrf: string): Html {

@@ -2,7 +2,7 @@
 import { formatUsdDown } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { FormError, KeyForm } from '../forms/api-key.ts';
+import type { FormError, KeyForm } from './api-key.ts';
 import {
   describedBy,
   errorSummary,
@@ -11,10 +11,10 @@ import {
   renderHint,
   selectField,
   textField,
-} from '../views/form-fields.ts';
-import { csrfField, renderMissingRight } from '../views/fragments.ts';
-import type { Backend } from '../views/fragments.ts';
-import { RATE_FIELDS } from '../views/rate-limits.ts';
+} from '../components/field.ts';
+import { csrfField, renderMissingRight } from '../components/form.ts';
+import type { Backend } from '../components/form.ts';
+import { RATE_FIELDS } from '../components/rate-limits.ts';
 import { FIELD_LABELS, MORE_FIELDS, renderMainFields, renderMoreFields } from './key-form.ts';
 import type { KeyFormView } from './key-form.ts';
 import { idOf } from './payers.ts';

@@ -3,7 +3,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import type { ObjectRef, PersonAccess } from '../access/access.ts';
+import type { ObjectRef } from '../access/access.ts';
 import type { PageRequest } from '../route.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -54,31 +54,8 @@ export function changeKey(
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
 }
 
-/** The first page of a person. */
-export function homeOf({ ownKey }: PersonAccess): string {
-  return ownKey ? keyPath({ metadata: ownKey }) : '/keys';
-}
-
-/** The form of a new key with this one's settings. */
-export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
-  return `/keys/new?copy=${encodeURIComponent(`${namespace}/${name}`)}`;
-}
-
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
-
-type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' | 'created' | 'yaml';
-
-/** "/keys/team-a/ci-bot", or a page below it. */
-export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {
-  const path = `/keys/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-  return page === undefined ? path : `${path}/${page}`;
-}
-
-/** The address of the page that shows the key of a rotation which was asked for at this moment. */
-export function createdPath(apiKey: Pick<ApiKey, 'metadata'>, rotation: number, nowMs: number): string {
-  return `${keyPath(apiKey, 'created')}?rotation=${rotation}&since=${nowMs}`;
-}
 
 /** The meaning of a pressed switch: the wanted state, and the object. */
 export interface SwitchRequest {

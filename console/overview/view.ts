@@ -2,19 +2,18 @@
 import { pluralize, renderBalance, renderRemaining, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { factsOf } from '../keys/key-facts.ts';
-import type { KeyStatusFinding } from '../keys/key-status.ts';
-import { keyPath } from '../keys/requested-key.ts';
-import { errorRate, failureText } from '../platform/channel-health.ts';
-import type { ChannelHealth } from '../platform/channel-health.ts';
-import type { MonthSummary } from '../usage-page/forecast.ts';
-import { renderMonthSummary } from '../usage-page/view.ts';
-import { renderStatusDot } from '../views/status-mark.ts';
-import { accountPath } from '../wallet/account-facts.ts';
-import type { AccountFacts } from '../wallet/account-facts.ts';
-import type { AccountStatusFinding } from '../wallet/account-status.ts';
-import { renderLedgerNotice } from '../wallet/spending.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
+import { factsOf } from '../queries/key-facts.ts';
+import type { KeyStatusFinding } from '../queries/key-status.ts';
+import { errorRate, failureText } from '../queries/channel-health.ts';
+import type { ChannelHealth } from '../queries/channel-health.ts';
+import type { MonthSummary } from '../queries/forecast.ts';
+import { renderStatusDot } from '../components/status-mark.ts';
+import type { AccountFacts } from '../queries/account-facts.ts';
+import type { AccountStatusFinding } from '../queries/account-status.ts';
+import { accountPath, keyPath } from '../paths.ts';
+import { renderLedgerNotice } from '../components/ledger-notice.ts';
+import { renderMonthSummary } from '../components/usage-chart.ts';
 
 export interface AccountLine {
   readonly facts: AccountFacts;

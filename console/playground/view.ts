@@ -1,7 +1,7 @@
 /** [P] The playground's page; playground.js fills in the models and the answers. */
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { csrfField } from '../views/fragments.ts';
+import { csrfField } from '../components/form.ts';
 
 interface PlaygroundView {
   /** "namespace/name" of those that can be chosen. */

@@ -7,9 +7,9 @@ import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
-import { renderStatus } from './calls-table.ts';
-import { renderMargin, renderUpstreamCost } from './margins.ts';
-import { reasonOf } from './refusals.ts';
+import { renderStatus } from '../components/calls-table.ts';
+import { reasonOf } from '../components/refusals.ts';
+import { renderMargin, renderUpstreamCost } from '../components/margin.ts';
 
 export interface CallView {
   /** The ledger's; undefined: the call was refused before it cost anything. */

@@ -4,11 +4,12 @@ import { ONE_E9 } from '#web/decimal.ts';
 import { formatUsdDown } from '#web/format.ts';
 import { flag, html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { errorSummary, textField } from '../views/form-fields.ts';
-import { csrfField } from '../views/fragments.ts';
-import { accountFacts, accountPath } from './account-facts.ts';
+import { errorSummary, textField } from '../components/field.ts';
+import { csrfField } from '../components/form.ts';
+import { accountFacts } from '../queries/account-facts.ts';
 import { GRANT_LABELS } from './grants.ts';
 import type { GrantError, GrantForm } from './grants.ts';
+import { accountPath } from '../paths.ts';
 
 export interface CreditView {
   readonly account: Account;

@@ -1,8 +1,8 @@
 /** [P] The form of a new account: namespace, name and, optionally, its first credit. */
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { errorSummary, selectField, textField } from '../views/form-fields.ts';
-import { csrfField } from '../views/fragments.ts';
+import { errorSummary, selectField, textField } from '../components/field.ts';
+import { csrfField } from '../components/form.ts';
 
 export type AccountField = 'namespace' | 'name' | 'usd' | 'reason';
 

@@ -1,13 +1,14 @@
 /** [P] Spending of a range of days: as columns by day, and as bars by key and by model. */
-import { pluralize, formatCount, renderTime, renderUsd } from '#web/format.ts';
+import { pluralize, formatCount, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { renderColumns } from '#web/theme/columns.ts';
-import type { SpendingSum, SpendingSums } from '../usage/usage.ts';
-import { shortUid } from './account-facts.ts';
+import type { SpendingSum, SpendingSums } from '../data/usage.ts';
 import { daysOf, RANGES } from './query.ts';
 import type { DayRange } from './query.ts';
+import { shortUid } from '../queries/names.ts';
+import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 
 /** Missing: no ledger is known here. Unavailable: it does not answer. */
 export type Spending = SpendingSums | 'Missing' | 'Unavailable';
@@ -44,34 +45,6 @@ export function renderSpending(view: SpendingView): Html {
           }`
     }
   </section>`;
-}
-
-/** The notice shown if the records cannot be read. */
-export function renderLedgerNotice(why: 'Missing' | 'Unavailable'): Html {
-  if (why === 'Unavailable')
-    return html`<div class="notice warn" role="status">
-      <p>
-        The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few
-        seconds.
-      </p>
-    </div>`;
-  return html`<div class="notice">
-    <p>
-      The console has not been told where the ledger is, so calls and spending by day cannot be shown. Balances are as
-      the gateway last wrote them into the accounts.
-    </p>
-  </div>`;
-}
-
-/** The notice shown if an account has more calls than the console keeps. */
-export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs'>, sinceMs: number): Html {
-  if (wholeSinceMs <= sinceMs) return NOTHING;
-  return html`<div class="notice" id="calls-missing">
-    <p>
-      There are more calls than the console keeps: some from before ${renderTime(wholeSinceMs)} are missing.
-      <code>mgw usage</code> tells all that the ledger keeps.
-    </p>
-  </div>`;
 }
 
 function renderRanges({ range, pathFor }: SpendingView): Html {

@@ -13,7 +13,7 @@ import { loadApiKindsSync } from '#crds/load.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { createFilesAccess } from '../../console/access/files.ts';
 import { startConsole } from '../../console/server.ts';
-import { openFileUsageStore } from '../../console/usage/file-store.ts';
+import { openFileUsageStore } from '../../console/data/file-store.ts';
 import { startOperator } from '../../operator/file.ts';
 import { platformManifests } from '../e2e/browser/console-scene.ts';
 import { several, printTimings, timed, writeRecords } from './console-load.ts';

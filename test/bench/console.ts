@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
-import { openFileUsageStore } from '../../console/usage/file-store.ts';
+import { openFileUsageStore } from '../../console/data/file-store.ts';
 import { openAccess } from '../../operator/kube/access.ts';
 import { admitObjects } from '../../operator/kube/admit-object.ts';
 import { SYSTEM_CLOCK } from '../../operator/clock.ts';

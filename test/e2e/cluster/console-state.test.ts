@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
 import { openClusterState } from '../../../console/access/cluster-state.ts';
 import type { ClusterState } from '../../../console/access/cluster-state.ts';
-import { claimReveal, isRevealed } from '../../../console/keys/key-reveal.ts';
+import { claimReveal, isRevealed } from '../../../console/keys/reveal.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';

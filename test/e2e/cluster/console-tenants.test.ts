@@ -8,7 +8,7 @@ import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { ROUTES } from '../../../console/routes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
-import type { CallQuery, SpendingSum, UsageStore } from '../../../console/usage/usage.ts';
+import type { CallQuery, SpendingSum, UsageStore } from '../../../console/data/usage.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import type { SharedAccess } from '../../../operator/kube/access.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';

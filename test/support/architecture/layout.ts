@@ -22,6 +22,20 @@ export const LEDGER_CONTRACT = [
   'dataplane/price',
 ];
 
+/** The parts that every feature of the console builds its pages from; no feature imports another. */
+const CONSOLE_FEATURE = [
+  'web',
+  'console/access',
+  'console/components',
+  'console/data',
+  'console/paths.ts',
+  'console/queries',
+  'console/route.ts',
+];
+
+/** The records of calls, and what proxies note of them. */
+const ACTIVITY_AND_CALLS = ['dataplane/activity/activity.ts', 'dataplane/usage/csv.ts', ...LEDGER_CONTRACT];
+
 export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: {
     may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'],
@@ -65,22 +79,93 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: [
       'web',
       'crds',
-      'operator/store',
-      'operator/status',
-      'operator/translate',
-      'console/access',
-      'console/usage',
       'operator/files/generations.ts',
       'operator/files/load-folder.ts',
+      'operator/store',
+      'console/access',
+      'console/catalog',
+      'console/components',
+      'console/data',
+      'console/keys',
+      'console/describe-error.ts',
+      'console/overview',
+      'console/paths.ts',
+      'console/playground',
+      'console/queries',
+      'console/route.ts',
+      'console/session',
+      'console/usage',
+      'console/wallet',
       'dataplane/activity/activity.ts',
-      'dataplane/snapshot',
-      'dataplane/usage/csv.ts',
-      'dataplane/usage/filter.ts',
-      'dataplane/state/catalog-diff.ts',
-      'dataplane/state/compile-pricing.ts',
       ...LEDGER_CONTRACT,
     ],
-    packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'js-yaml', 'pino'],
+    packages: ['@fastify/csrf-protection', 'fastify', 'pino'],
+  },
+  'console/route.ts': {
+    may: [
+      'web',
+      'console/access',
+      'console/data',
+      'crds',
+      'operator/files/load-folder.ts',
+      'operator/store',
+      'dataplane/activity/activity.ts',
+    ],
+    packages: ['pino'],
+  },
+  'console/paths.ts': { may: ['crds', 'console/access'] },
+  'console/describe-error.ts': { may: ['console/access', ...LEDGER_CONTRACT] },
+  'console/keys': {
+    may: [
+      ...CONSOLE_FEATURE,
+      'crds',
+      'operator/store',
+      'dataplane/ledger/ledger.ts',
+      'dataplane/ledger/periods.ts',
+      'dataplane/snapshot/decimal.ts',
+      'dataplane/usage/csv.ts',
+    ],
+  },
+  'console/wallet': {
+    may: [...CONSOLE_FEATURE, 'crds', 'operator/store', 'dataplane/snapshot/decimal.ts', ...ACTIVITY_AND_CALLS],
+  },
+  'console/usage': { may: [...CONSOLE_FEATURE, ...ACTIVITY_AND_CALLS] },
+  'console/catalog': {
+    may: [
+      ...CONSOLE_FEATURE,
+      'crds',
+      'operator/store',
+      'operator/translate',
+      'dataplane/snapshot/decimal.ts',
+      'dataplane/state/catalog-diff.ts',
+      'dataplane/state/compile-pricing.ts',
+      ...ACTIVITY_AND_CALLS,
+    ],
+  },
+  'console/playground': { may: [...CONSOLE_FEATURE, 'crds'] },
+  'console/overview': { may: [...CONSOLE_FEATURE, 'crds', ...LEDGER_CONTRACT] },
+  'console/components': {
+    may: [...CONSOLE_FEATURE.filter((part) => part !== 'console/components'), 'crds', ...ACTIVITY_AND_CALLS],
+  },
+  'console/queries': {
+    may: [
+      'web',
+      'crds',
+      'operator/store',
+      'operator/translate',
+      'console/access',
+      'console/data',
+      'console/route.ts',
+      'console/paths.ts',
+      'dataplane/snapshot',
+      'dataplane/state/compile-pricing.ts',
+      ...ACTIVITY_AND_CALLS,
+    ],
+    packages: ['js-yaml'],
+  },
+  'console/session': {
+    may: ['crds/schema/json.ts', 'operator/store/mutex.ts', 'console/access', 'console/describe-error.ts'],
+    packages: ['@fastify/secure-session', 'fastify'],
   },
   'console/access': {
     may: [
@@ -95,7 +180,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
     packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'],
   },
-  'console/usage': {
+  'console/data': {
     may: ['operator/store/mutex.ts', 'dataplane/ledger/valkey-reader.ts', 'dataplane/usage', ...LEDGER_CONTRACT],
   },
   'operator/kube': {
@@ -370,9 +455,20 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'operator/file-console.ts': 'the console for one machine, put together',
   'operator/cluster.ts': 'the operator for a cluster, put together',
   'operator/cluster': 'its parts: the manager with its lease, certificates, webhook, edge, console',
-  console: 'the pages for people: keys, credit, prices, routes',
+  console: 'the server of the pages for people',
   'console/access': 'objects and rights of a person, in a cluster and in a folder of manifests',
-  'console/usage': 'spending and calls, read from SQL',
+  'console/data': 'spending and calls, read from SQL',
+  'console/route.ts': 'what a page is given, and what it returns',
+  'console/paths.ts': 'the addresses of pages',
+  'console/session': 'signing in and out, and sealed sessions',
+  'console/components': 'what pages are built from: page, table, form, field, notice, chart',
+  'console/queries': 'what pages of several features ask and compute: statuses, visible calls, price lists',
+  'console/keys': 'pages of API keys',
+  'console/wallet': 'pages of accounts, their credit and their calls',
+  'console/usage': 'pages of usage over all accounts',
+  'console/catalog': 'pages of models, prices, groups and routes',
+  'console/playground': 'the playground, and its calls of the gateway',
+  'console/overview': 'the first page',
   'operator/files': 'a watched folder of manifests',
   'operator/kube': 'speaks to an API server',
   'operator/clock.ts': 'the clock of the control plane',
@@ -437,7 +533,7 @@ export const PURE: readonly RegExp[] = [
   /^operator\/kube\/(?:backoff|parse-)/,
   /^operator\/reconcile\/(?:last-good|known-spending)/,
   /^operator\/xds\/envoy\//,
-  /^console\/(?:(?:views|forms|keys|wallet|charts|usage-page|platform|overview)\/|pages\/(?!sign-in))/,
+  /^console\/(?:components|queries|keys|wallet|usage|catalog|playground\/(?!gateway-caller)|overview)\//,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { ActivityEntry, RefusalCount } from '../../../../dataplane/activity/activity.ts';
-import { refusalSentence } from '../../../../console/wallet/refusals.ts';
+import { refusalSentence } from '../../../../console/components/refusals.ts';
 import { condition, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { refusedEntry, servedEntry } from '../../dataplane/activity/entries.ts';
 import { accountManifest, activityOf, call, usageBook, walletStand } from './stand.ts';

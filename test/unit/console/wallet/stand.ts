@@ -13,7 +13,7 @@ import { SHORTAGE_CODES } from '../../../../dataplane/activity/activity.ts';
 import type { ChannelDoctor } from '../../../../console/route.ts';
 import { buildConsole } from '../../../../console/server.ts';
 import { buildResources } from '../../../../operator/store/resources.ts';
-import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/usage/usage.ts';
+import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/data/usage.ts';
 import { createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture } from '../../../support/console-access.ts';
 import { bodyOf, csrfIn, FORM_HEADERS, signIn } from '../stand.ts';

@@ -1,0 +1,58 @@
+/** A key, group or route as YAML to copy: what a person may read, without status and without what the server adds. */
+import type { Kind } from '#crds/types.gen.ts';
+import { html, preformatted } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import type { ObjectRef } from '../access/access.ts';
+import { manifestOf } from '../queries/manifest.ts';
+import type { ConsoleRoute, HandlerResult, NavigationItem, PageRequest } from '../route.ts';
+
+interface YamlPage {
+  readonly kind: Kind;
+  readonly active: NavigationItem;
+  /** Of the page above. */
+  readonly label: string;
+  readonly path: string;
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** The handler of such a page. */
+export function showYaml({ kind, active, label, path }: YamlPage): ConsoleRoute['handle'] {
+  return async (request): Promise<HandlerResult> => {
+    const ref = refOf(request);
+    const object = NAME.test(ref.name) && NAME.test(ref.namespace) ? await request.person.get(kind, ref) : undefined;
+    if (!object) throw new AccessError('NotFound', `There is no ${kind} ${ref.namespace}/${ref.name}.`);
+    const body = html`<div class="page-head">
+        <div>
+          <nav class="crumbs" aria-label="Where this page is">
+            <ol>
+              <li><a href="${path}">${label}</a></li>
+              <li aria-current="page">YAML</li>
+            </ol>
+          </nav>
+          <h1><bdi>${ref.name}</bdi></h1>
+          <p class="lede">
+            ${kind} in the namespace <bdi>${ref.namespace}</bdi>, without its status. Keys and credentials are in
+            Secrets and never part of it.
+          </p>
+        </div>
+      </div>
+      <div class="snippet-head">
+        <h2 id="yaml-title">YAML</h2>
+        <button type="button" class="button small" data-copy="yaml" hidden>
+          Copy<span class="vh"> the YAML</span>
+        </button>
+      </div>
+      <pre
+        class="code"
+        tabindex="0"
+        role="region"
+        aria-labelledby="yaml-title"
+      ><code id="yaml">${preformatted(manifestOf(object))}</code></pre>`;
+    return { page: { title: `${ref.name} · ${kind}`, active, body, scripts: ['copy.js'] } };
+  };
+}
+
+function refOf({ params, deps }: PageRequest): ObjectRef {
+  return { namespace: params['namespace'] ?? deps.gatewayNamespace, name: params['name'] ?? '' };
+}
