@@ -4,11 +4,15 @@ import { formatCount, pluralize, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ChannelDoctor, ChannelFinding } from '../route.ts';
-import { csrfField } from '../components/form.ts';
+import { postForm } from '../components/form.ts';
 import { rateText } from '../components/rate-limits.ts';
 import { renderStatusDot } from '../components/status-mark.ts';
 import { errorRate, failureText, latencyAt } from '../queries/channel-health.ts';
 import type { ChannelHealth, ChannelSums, Reports } from '../queries/channel-health.ts';
+import { notice, doneNotice } from '../components/notice.ts';
+import { pageHead, section } from '../components/page.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
 
 export interface RoutesView {
   readonly routes: readonly ModelRoute[];
@@ -25,37 +29,31 @@ export interface RoutesView {
 
 export function renderRoutes(view: RoutesView): Html {
   const { routes, done } = view;
-  return html`<div class="page-head">
-      <div>
-        <h1>Routes</h1>
-        <p class="lede">The models, and the channels through which providers are reached.</p>
-      </div>
-    </div>
-    ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-    ${renderSource(view.reports)}
-    ${
-      routes.length === 0
-        ? html`<p class="none">There is no ModelRoute yet.</p>`
-        : routes.map((route) => renderRoute(route, view))
-    }`;
+  return html`${pageHead({
+    title: 'Routes',
+    lede: 'The models, and the channels through which providers are reached.',
+  })}
+  ${doneNotice(done)} ${renderSource(view.reports)}
+  ${
+    routes.length === 0
+      ? html`<p class="none">There is no ModelRoute yet.</p>`
+      : routes.map((route) => renderRoute(route, view))
+  }`;
 }
 
 /** Explains the figures, or why there are none. */
 export function renderSource(reports: Reports): Html {
   if (reports === 'Unavailable')
-    return html`<div class="notice warn" role="status">
-      <p>
-        The store of recent calls does not answer at the moment, so the state of the channels is unknown. Try again in a
-        few seconds.
-      </p>
-    </div>`;
+    return notice(
+      'The store of recent calls does not answer at the moment, so the state of the channels is unknown. Try again in a ' +
+        'few seconds.',
+      { tone: 'warn', role: 'status' },
+    );
   if (reports === 'Missing')
-    return html`<div class="notice">
-      <p>
-        The console has not been told where recent calls are kept, so it cannot show the state of channels. The proxies'
-        metrics have it.
-      </p>
-    </div>`;
+    return notice(
+      "The console has not been told where recent calls are kept, so it cannot show the state of channels. The proxies' " +
+        'metrics have it.',
+    );
   return html`<p class="soft">
     Figures are of the last five minutes, from ${pluralize(reports.length, 'proxy', 'proxies')} that had calls then and
     reported in the last 30 seconds. The gateway sends no calls of its own to try a channel: one without calls may be
@@ -68,60 +66,70 @@ function renderRoute(route: ModelRoute, view: RoutesView): Html {
     metadata: { name },
     spec: { models, channels },
   } = route;
-  const own = view.health.filter((each) => each.route === name);
-  return html`<section class="section" aria-labelledby="route-${name}">
-    <div class="section-head">
-      <h2 id="route-${name}"><bdi>${name}</bdi></h2>
-      <div class="actions">
-        <a class="button small" href="/routes/${encodeURIComponent(name)}/yaml"
-          >YAML<span class="vh"> of ${name}</span></a
-        >
-      </div>
-    </div>
-    <p class="soft">
-      ${pluralize(models.length, 'model')}, ${pluralize(channels.length, 'channel')} ${renderReady(route)}
-    </p>
-    <div class="table-box" tabindex="0" role="region" aria-label="Channels of ${name}">
-      <table class="table cards">
-        <caption class="vh">
-          Channels of ${name}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Channel</th>
-            <th scope="col">State</th>
-            <th scope="col" class="num">In flight</th>
-            <th scope="col" class="num">Calls</th>
-            <th scope="col" class="num">Errors</th>
-            <th scope="col" class="num">Latency, median</th>
-            <th scope="col" class="num">95 %</th>
-            <th scope="col">Last failure</th>
-            <th scope="col"><span class="vh">Actions</span></th>
-          </tr>
-        </thead>
-        <tbody>
-          ${own.map((each) => renderChannel(each, route, view))}
-        </tbody>
-      </table>
-    </div>
-    <details class="fold">
-      <summary>Models of <bdi>${name}</bdi></summary>
-      <ul class="tags">
-        ${models.map((model) => html`<li><bdi>${model.name}</bdi></li>`)}
-      </ul>
-    </details>
-    ${view.changeable.has(name) ? renderCheck(name, view) : NOTHING}
-  </section>`;
+  const beside = html`<div class="actions">
+    <a class="button small" href="/routes/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${name}</span></a>
+  </div>`;
+  return section(
+    { id: `route-${name}`, title: html`<bdi>${name}</bdi>`, beside },
+    html`<p class="soft">
+        ${pluralize(models.length, 'model')}, ${pluralize(channels.length, 'channel')} ${renderReady(route)}
+      </p>
+      ${table(
+        channelColumns(route, view),
+        view.health.filter((each) => each.route === name),
+        { label: `Channels of ${name}`, caption: `Channels of ${name}`, cards: true },
+      )}
+      <details class="fold">
+        <summary>Models of <bdi>${name}</bdi></summary>
+        <ul class="tags">
+          ${models.map((model) => html`<li><bdi>${model.name}</bdi></li>`)}
+        </ul>
+      </details>
+      ${view.changeable.has(name) ? renderCheck(name, view) : NOTHING}`,
+  );
+}
+
+function channelColumns(route: ModelRoute, view: RoutesView): readonly Column<ChannelHealth>[] {
+  const figure = (title: string, value: (sums: ChannelSums) => Html | string | undefined): Column<ChannelHealth> => ({
+    title,
+    num: true,
+    style: 'nowrap',
+    cell: ({ figures }) => (figures && value(figures)) ?? '—',
+  });
+  return [
+    { title: 'Channel', cell: renderChannelName },
+    { title: 'State', cell: ({ state }) => renderStatusDot(state) },
+    {
+      title: 'In flight',
+      num: true,
+      cell: ({ figures, channel: { maxConcurrency } }) =>
+        `${figures ? formatCount(figures.inFlight) : '—'}${
+          maxConcurrency === undefined ? '' : ` of ${formatCount(maxConcurrency)}`
+        }`,
+    },
+    figure('Calls', renderAttempts),
+    figure('Errors', errorRate),
+    figure('Latency, median', (sums) => latencyAt(sums, 0.5)),
+    figure('95 %', (sums) => latencyAt(sums, 0.95)),
+    { title: 'Last failure', style: 'wrap', cell: renderLastFailure },
+    {
+      title: 'Actions',
+      hidden: true,
+      cell: (health) => (view.changeable.has(route.metadata.name) ? renderDrain(health, route, view) : NOTHING),
+    },
+  ];
 }
 
 /** The form that probes the channels, below what that costs; in a cluster the command that does. */
 function renderCheck(route: string, { csrf, doctor, gatewayNamespace }: RoutesView): Html {
   const how = doctor
     ? html`<p>${doctor.costs(route)}</p>
-        <form method="post" action="/routes/${encodeURIComponent(route)}/check">
-          ${csrfField(csrf)}
-          <button type="submit" class="button small">Check the channels<span class="vh"> of ${route}</span></button>
-        </form>`
+        ${postForm(
+          { action: `/routes/${encodeURIComponent(route)}/check`, csrf, style: '' },
+          html`<button type="submit" class="button small">
+            Check the channels<span class="vh"> of ${route}</span>
+          </button>`,
+        )}`
     : html`<p>
           Channels are checked from a proxy's pod, which has their credentials and may reach the providers. With a
           release named model-gateway:
@@ -137,54 +145,31 @@ function renderCheck(route: string, { csrf, doctor, gatewayNamespace }: RoutesVi
 
 /** The findings of a check of a route's channels. */
 export function renderFindings(route: string, findings: readonly ChannelFinding[]): Html {
-  return html`<div class="page-head">
-      <div>
-        <h1>Check of <bdi>${route}</bdi></h1>
-        <p class="lede">Each channel was asked once, with the gateway's own credentials.</p>
-      </div>
-      <div class="actions">
-        <a class="button" href="/routes">Back to routes</a>
-      </div>
-    </div>
-    ${
-      findings.length === 0
-        ? html`<p class="none">None of its channels has a chat model, so none was asked.</p>`
-        : html`<div class="table-box" tabindex="0" role="region" aria-label="Findings">
-            <table class="table cards">
-              <caption class="vh">
-                Findings
-              </caption>
-              <thead>
-                <tr>
-                  <th scope="col">Channel</th>
-                  <th scope="col">Result</th>
-                  <th scope="col">Model</th>
-                  <th scope="col">Asked for</th>
-                  <th scope="col">Details</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${findings.map(renderFinding)}
-              </tbody>
-            </table>
-          </div>`
-    }`;
+  const list = table<ChannelFinding>(
+    [
+      { title: 'Channel', cell: ({ channel }) => html`<bdi>${channel}</bdi>` },
+      { title: 'Result', cell: renderResult },
+      { title: 'Model', cell: ({ model }) => html`<bdi>${model}</bdi>` },
+      { title: 'Asked for', cell: ({ asked }) => (asked === 'Count' ? 'a count of tokens' : 'one token') },
+      { title: 'Details', style: 'wrap', cell: ({ message }) => message },
+    ],
+    findings,
+    { label: 'Findings', caption: 'Findings', cards: true },
+  );
+  return html`${pageHead({
+    title: html`Check of <bdi>${route}</bdi>`,
+    lede: "Each channel was asked once, with the gateway's own credentials.",
+    actions: html`<a class="button" href="/routes">Back to routes</a>`,
+  })}
+  ${findings.length === 0 ? html`<p class="none">None of its channels has a chat model, so none was asked.</p>` : list}`;
 }
 
-function renderFinding({ channel, model, asked, problem, message }: ChannelFinding): Html {
-  return html`<tr>
-    <th scope="row" class="main"><bdi>${channel}</bdi></th>
-    <td data-label="Result">
-      ${renderStatusDot(
-        problem === undefined
-          ? { label: 'Serves', tone: 'good' }
-          : { label: RESULTS[problem] ?? problem, tone: isTransient(problem) ? 'warn' : 'bad' },
-      )}
-    </td>
-    <td data-label="Model"><bdi>${model}</bdi></td>
-    <td data-label="Asked for">${asked === 'Count' ? 'a count of tokens' : 'one token'}</td>
-    <td class="wrap" data-label="Details">${message}</td>
-  </tr>`;
+function renderResult({ problem }: ChannelFinding): Html {
+  return renderStatusDot(
+    problem === undefined
+      ? { label: 'Serves', tone: 'good' }
+      : { label: RESULTS[problem] ?? problem, tone: isTransient(problem) ? 'warn' : 'bad' },
+  );
 }
 
 const RESULTS: Readonly<Record<string, string>> = { RateLimited: 'Rate limited' };
@@ -200,54 +185,21 @@ function renderReady({ status }: ModelRoute): Html {
   return html`· <b>${ready.reason}</b> ${ready.message}`;
 }
 
-function renderChannel(health: ChannelHealth, route: ModelRoute, view: RoutesView): Html {
-  const {
-    channel: { name, protocol, baseUrl, priority, maxConcurrency, rateLimits },
-    state,
-    figures,
-  } = health;
+function renderChannelName({ channel: { name, baseUrl, protocol, priority, rateLimits } }: ChannelHealth): Html {
   const rates = rateText(rateLimits);
-  return html`<tr>
-    <th scope="row" class="main">
-      <bdi>${name}</bdi
-      ><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small
-      >${rates === '' ? NOTHING : html`<small>At most ${rates} per minute</small>`}
-    </th>
-    <td data-label="State">${renderStatusDot(state)}</td>
-    <td class="num" data-label="In flight">
-      ${figures ? formatCount(figures.inFlight) : '—'}${
-        maxConcurrency === undefined ? NOTHING : ` of ${formatCount(maxConcurrency)}`
-      }
-    </td>
-    ${renderFigures(figures)}
-    <td data-label="Actions">
-      ${view.changeable.has(route.metadata.name) ? renderDrain(health, route, view) : NOTHING}
-    </td>
-  </tr>`;
+  return html`<bdi>${name}</bdi><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small>${
+      rates === '' ? NOTHING : html`<small>At most ${rates} per minute</small>`
+    }`;
 }
 
-const LABELS = ['Calls', 'Errors', 'Latency, median', '95 %', 'Last failure'] as const;
-
-function renderFigures(figures: ChannelSums | undefined): Html {
-  const cells = figures ? figuresOf(figures) : LABELS.map(() => undefined);
-  return html`${LABELS.map(
-    (label, at) =>
-      html`<td class="${label === 'Last failure' ? 'wrap' : 'num nowrap'}" data-label="${label}">
-        ${cells[at] ?? '—'}
-      </td>`,
-  )}`;
-}
-
-function figuresOf(figures: ChannelSums): readonly (Html | string | undefined)[] {
-  const { attempts, skipped, lastFailure: failure } = figures;
+function renderAttempts({ attempts, skipped }: ChannelSums): Html {
   const passedOn = skipped > 0 ? html` <small>${formatCount(skipped)} passed on</small>` : NOTHING;
-  return [
-    html`${formatCount(attempts)}${passedOn}`,
-    errorRate(figures),
-    latencyAt(figures, 0.5),
-    latencyAt(figures, 0.95),
-    failure && html`${failureText(failure.outcome)} <small>${renderTime(failure.atMs)}</small>`,
-  ];
+  return html`${formatCount(attempts)}${passedOn}`;
+}
+
+function renderLastFailure({ figures }: ChannelHealth): Html | string {
+  const failure = figures?.lastFailure;
+  return failure ? html`${failureText(failure.outcome)} <small>${renderTime(failure.atMs)}</small>` : '—';
 }
 
 function renderDrain(
@@ -259,18 +211,21 @@ function renderDrain(
     (each) => each.route === route.metadata.name && each.channel.name !== name && !each.drained,
   );
   const { name: routeName, uid = '', generation = 0 } = route.metadata;
-  const form = html`<form method="post" action="/routes/${encodeURIComponent(routeName)}/drain">
-    ${csrfField(csrf)}
-    <input type="hidden" name="channel" value="${name}" />
-    <input type="hidden" name="uid" value="${uid}" />
-    <input type="hidden" name="generation" value="${generation}" />
-    <button type="submit" class="button small" name="drain" value="${drained ? 'no' : 'yes'}">
-      ${drained ? 'Use again' : 'Drain'}<span class="vh"> ${name} of ${routeName}</span>
-    </button>
-  </form>`;
+  const of = html`<span class="vh"> ${name} of ${routeName}</span>`;
+  const form = postForm(
+    {
+      action: `/routes/${encodeURIComponent(routeName)}/drain`,
+      csrf,
+      style: '',
+      hidden: { channel: name, uid, generation },
+    },
+    html`<button type="submit" class="button small" name="drain" value="${drained ? 'no' : 'yes'}">
+      ${drained ? 'Use again' : 'Drain'}${of}
+    </button>`,
+  );
   if (drained || others.length > 0) return form;
   return html`<details class="why">
-    <summary>Drain<span class="vh"> ${name} of ${routeName}</span>…</summary>
+    <summary>Drain${of}…</summary>
     <p>No other channel of this route takes calls: calls of models that no other route serves will be refused.</p>
     ${form}
   </details>`;

@@ -6,6 +6,8 @@ import { channelHealth } from '../queries/channel-health.ts';
 import { readReports } from '../queries/channel-reports.ts';
 import { renderFindings, renderRoutes } from './channels-view.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import { notice } from '../components/notice.ts';
+import { pageHead } from '../components/page.ts';
 
 const DONE: Readonly<Record<string, string>> = {
   drained: 'The channel gets no new calls from now on. Calls that are running there end normally.',
@@ -32,16 +34,12 @@ async function showRoutes(request: PageRequest): Promise<HandlerResult> {
   return { page: { title: 'Routes', active: 'groups', body, styles: ['catalog.css'] } };
 }
 
-const NOT_YOURS = html`<div class="page-head">
-    <div><h1>Routes</h1></div>
-  </div>
-  <div class="notice">
-    <p>
-      Routes are the platform team's. Seeing them takes the right to <code>list</code>
-      <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under
-      <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.
-    </p>
-  </div>`;
+const NOT_YOURS = html`${pageHead({ title: 'Routes' })}
+${notice(
+  html`Routes are the platform team's. Seeing them takes the right to <code>list</code>
+    <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under
+    <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.`,
+)}`;
 
 /** Changes nothing if somebody else has changed the route since the page was opened. */
 async function drain(request: PageRequest): Promise<HandlerResult> {

@@ -5,8 +5,11 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { offerDollars } from '#web/pricing/dollars.ts';
 import { modelHref } from '#web/pricing/model-page.ts';
-import type { OfferingGroup, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
+import type { OfferingGroup, PricedOffer, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
 import { priceText, triedGroups } from './price-text.ts';
+import { pageHead, section } from '../components/page.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
 
 const MODEL_ROOT = '/prices/models/';
 const E18 = 10n ** 9n;
@@ -21,49 +24,33 @@ export interface GroupsView {
 
 export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
   const { groups } = list.pricing;
-  return html`<div class="page-head">
-      <div>
-        <h1>Groups</h1>
-        <p class="lede">A key belongs to one group, which decides what it can call and at what price.</p>
-      </div>
-      ${
-        seesRoutes
-          ? html`<div class="actions">
-              <a class="button" href="/routes">Routes and channels</a>
-            </div>`
-          : NOTHING
-      }
-    </div>
-    ${
-      groups.length === 0
-        ? html`<p class="none">There is no group that you could use yet.</p>`
-        : groups.map((group) => renderGroup(group, list, readable.has(group.name)))
-    }`;
+  return html`${pageHead({
+    title: 'Groups',
+    lede: 'A key belongs to one group, which decides what it can call and at what price.',
+    ...(seesRoutes && { actions: html`<a class="button" href="/routes">Routes and channels</a>` }),
+  })}
+  ${
+    groups.length === 0
+      ? html`<p class="none">There is no group that you could use yet.</p>`
+      : groups.map((group) => renderGroup(group, list, readable.has(group.name)))
+  }`;
 }
 
 function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): Html {
   const { name, displayName } = group;
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
-  return html`<section class="section" aria-labelledby="group-${name}">
-    <div class="section-head">
-      <h2 id="group-${name}"><bdi>${displayName}</bdi></h2>
-      <div class="actions">
-        <a class="button small" href="/prices?group=${encodeURIComponent(name)}"
-          >Prices<span class="vh"> in ${displayName}</span></a
-        >
-        ${
-          readable
-            ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml"
-                >YAML<span class="vh"> of ${displayName}</span></a
-              >`
-            : NOTHING
-        }
-      </div>
-    </div>
-    <p class="soft">${factsOf(group, size)}</p>
-    ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
-  </section>`;
+  const link = (label: string, word: string, href: string): Html =>
+    html`<a class="button small" href="${href}">${label}<span class="vh"> ${word} ${displayName}</span></a>`;
+  const beside = html`<div class="actions">
+    ${link('Prices', 'in', `/prices?group=${encodeURIComponent(name)}`)}
+    ${readable ? link('YAML', 'of', `/groups/${encodeURIComponent(name)}/yaml`) : NOTHING}
+  </div>`;
+  return section(
+    { id: `group-${name}`, title: html`<bdi>${displayName}</bdi>`, beside },
+    html`<p class="soft">${factsOf(group, size)}</p>
+      ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}`,
+  );
 }
 
 /** "Direct · 3 models · for all namespaces · ratio 0.8" */
@@ -91,47 +78,35 @@ function renderMembers({ members }: PricingGroup): Html {
     </ol>`;
 }
 
+type Offer = readonly [model: string, offer: PricedOffer];
+
 function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {
-  const models = [...offers].sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = new Map(list.pricing.rows.map((row) => [row.modelName, row]));
   const names = new Map(members?.map((member) => [member.name, member.displayName]));
+  const tried: Column<Offer> = {
+    title: 'Tries, in order',
+    cell: ([, offer]) =>
+      triedGroups(offer)
+        .map((each) => names.get(each) ?? each)
+        .join(', then '),
+  };
   return html`<details class="fold">
     <summary>Models of <bdi>${displayName}</bdi></summary>
-    <div class="table-box" tabindex="0" role="region" aria-label="Models of ${displayName}">
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col">Price</th>
-            ${members ? html`<th scope="col">Tries, in order</th>` : NOTHING}
-          </tr>
-        </thead>
-        <tbody>
-          ${models.map(
-            ([model, offer]) =>
-              html`<tr>
-                <th scope="row">
-                  ${
-                    rows.has(model)
-                      ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
-                      : html`<bdi>${model}</bdi>`
-                  }
-                </th>
-                <td>${priceText(offerDollars(offer), rows.get(model))}</td>
-                ${
-                  members
-                    ? html`<td>
-                        ${triedGroups(offer)
-                          .map((each) => names.get(each) ?? each)
-                          .join(', then ')}
-                      </td>`
-                    : NOTHING
-                }
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${table<Offer>(
+      [
+        {
+          title: 'Model',
+          cell: ([model]) =>
+            rows.has(model)
+              ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
+              : html`<bdi>${model}</bdi>`,
+        },
+        { title: 'Price', cell: ([model, offer]) => priceText(offerDollars(offer), rows.get(model)) },
+        ...(members ? [tried] : []),
+      ],
+      [...offers].sort(([a], [b]) => (a < b ? -1 : 1)),
+      { label: `Models of ${displayName}` },
+    )}
     <p class="hint" id="prices-${name}">Tokens: dollars per million.</p>
   </details>`;
 }

@@ -1,7 +1,7 @@
 /** [P] Models: what each takes and makes, its limits, its price in a group, and the groups that offer it. */
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { baseDollars, offerDollars } from '#web/pricing/dollars.ts';
 import { formatTokens, renderModalities, USE_NAMES, USES, usesOf } from '#web/pricing/facts.ts';
@@ -10,6 +10,11 @@ import { modelHref } from '#web/pricing/model-page.ts';
 import type { PriceList, PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 import { priceText, triedGroups } from './price-text.ts';
 import { withParameters } from '../paths.ts';
+import { pageHead } from '../components/page.ts';
+import { filters, searchFilter, selectFilter } from '../components/filters.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
+import { segments } from '../components/tabs.ts';
 
 export interface ModelsQuery {
   readonly text: string;
@@ -37,12 +42,10 @@ export function renderModels(list: PriceList, query: ModelsQuery): Html {
   const rows = list.pricing.rows
     .filter((row) => matches(row, query, list))
     .toSorted((a, b) => (a.modelName < b.modelName ? -1 : 1));
-  return html`<div class="page-head">
-      <div>
-        <h1>Models</h1>
-        <p class="lede">What each model takes and makes, what it costs, and which groups offer it.</p>
-      </div>
-    </div>
+  return html`${pageHead({
+      title: 'Models',
+      lede: 'What each model takes and makes, what it costs, and which groups offer it.',
+    })}
     ${renderFilters(list, query)}
     <div class="bar-line">
       <p class="count" role="status">${pluralize(rows.length, 'model')}</p>
@@ -68,92 +71,63 @@ function matches(row: PricingRow, { text, use, group }: ModelsQuery, { groups }:
 }
 
 function renderFilters({ pricing: { groups } }: PriceList, { text, use, group, show }: ModelsQuery): Html {
-  return html`<form class="filters" method="get" action="${MODELS_PATH}" role="search" aria-label="Models">
-    <label class="search">
-      <span>Search</span>
-      <input
-        type="search"
-        name="q"
-        value="${text}"
-        maxlength="200"
-        placeholder="Model or vendor"
-        spellcheck="false"
-        autocapitalize="none"
-        autocomplete="off"
-      />
-    </label>
-    <label>
-      <span>Use</span>
-      <select name="use">
-        <option value="">Any use</option>
-        ${USES.map(
-          (each) => html`<option value="${each}" ${flag('selected', each === use)}>${USE_NAMES[each]}</option>`,
-        )}
-      </select>
-    </label>
-    <label>
-      <span>Group and its prices</span>
-      <select name="group">
-        <option value="">All groups, base prices</option>
-        ${groups.map(
-          ({ name, displayName }) =>
-            html`<option value="${name}" ${flag('selected', name === group)}>${displayName}</option>`,
-        )}
-      </select>
-    </label>
-    ${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios" />` : NOTHING}
-    <div class="actions">
-      <button type="submit" class="button">Apply</button>
-    </div>
-  </form>`;
+  return filters({ action: MODELS_PATH, label: 'Models', kept: { show: show === 'ratios' ? show : '' } }, [
+    searchFilter(text, 'Model or vendor'),
+    selectFilter({
+      label: 'Use',
+      name: 'use',
+      all: 'Any use',
+      options: USES.map((each) => [each, USE_NAMES[each]]),
+      chosen: use ?? '',
+    }),
+    selectFilter({
+      label: 'Group and its prices',
+      name: 'group',
+      all: 'All groups, base prices',
+      options: groups.map(({ name, displayName }) => [name, displayName]),
+      chosen: group ?? '',
+    }),
+  ]);
 }
 
 /** Dollars first. */
 function renderSwitch({ text, use, group, show }: ModelsQuery): Html {
   const kept = { q: text, use: use ?? '', group: group ?? '' };
-  return html`<ul class="segments" aria-label="Prices">
-    ${(['dollars', 'ratios'] as const).map(
-      (each) =>
-        html`<li>
-          <a
-            href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}"
-            ${each === show ? html`aria-current="true"` : NOTHING}
-            >${each === 'dollars' ? 'Dollars' : 'Ratios'}</a
-          >
-        </li>`,
-    )}
-  </ul>`;
+  return segments(
+    'Prices',
+    (['dollars', 'ratios'] as const).map((each) => ({
+      label: each === 'dollars' ? 'Dollars' : 'Ratios',
+      href: withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each }),
+      current: each === show,
+    })),
+  );
 }
 
 function renderTable(rows: readonly PricingRow[], list: PriceList, query: ModelsQuery): Html {
   const group = list.pricing.groups.find(({ name }) => name === query.group);
-  const prices =
-    query.show === 'ratios'
-      ? html`<th scope="col" class="num">Model ratio</th>
-          <th scope="col" class="num">Completion ratio</th>
-          <th scope="col" class="num">Cache ratio</th>`
-      : html`<th scope="col">Price</th>`;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Models">
-    <table class="table cards models">
-      <caption>
-        ${captionOf(group, query)}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col">Type</th>
-          <th scope="col">Inputs</th>
-          <th scope="col" class="num">Context</th>
-          <th scope="col" class="num">Output limit</th>
-          ${prices}
-          <th scope="col">${group?.members ? 'Tries, in order' : 'Groups'}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map((row) => renderRow(row, list, { group, query }))}
-      </tbody>
-    </table>
-  </div>`;
+  return table<PricingRow>(
+    [
+      {
+        title: 'Model',
+        cell: ({ modelName, vendor }) =>
+          html`<a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a
+            ><small><bdi>${vendor || '—'}</bdi></small>`,
+      },
+      { title: 'Type', cell: typeOf },
+      {
+        title: 'Inputs',
+        cell: ({ facts }) => (facts ? html`<span class="io">${renderModalities(facts.inputs)}</span>` : '—'),
+      },
+      { title: 'Context', num: true, cell: ({ facts }) => tokensOf(facts?.contextTokens) },
+      { title: 'Output limit', num: true, cell: ({ facts }) => tokensOf(facts?.maxOutputTokens) },
+      ...(query.show === 'ratios' ? RATIO_COLUMNS : [priceColumn(list, group)]),
+      group?.members
+        ? { title: 'Tries, in order', style: 'wide wrap', cell: (row) => orderOf(row, list, group) }
+        : { title: 'Groups', style: 'wide wrap', cell: renderGroupNames },
+    ],
+    rows,
+    { label: 'Models', caption: captionOf(group, query), showCaption: true, cards: true, style: 'models' },
+  );
 }
 
 /** Explains the figures. */
@@ -170,31 +144,8 @@ function captionOf(group: PricingGroup | undefined, { show }: ModelsQuery): Html
     : html`Base prices (group ratio 1); tokens by the million`;
 }
 
-interface RowContext {
-  readonly group: PricingGroup | undefined;
-  readonly query: ModelsQuery;
-}
-
-function renderRow(row: PricingRow, list: PriceList, { group, query }: RowContext): Html {
-  const { modelName, vendor, facts } = row;
-  return html`<tr>
-    <th scope="row" class="main">
-      <a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a
-      ><small><bdi>${vendor || '—'}</bdi></small>
-    </th>
-    <td data-label="Type">${typeOf(row)}</td>
-    <td data-label="Inputs">${facts ? html`<span class="io">${renderModalities(facts.inputs)}</span>` : '—'}</td>
-    <td class="num" data-label="Context">${tokensOf(facts?.contextTokens)}</td>
-    <td class="num" data-label="Output limit">${tokensOf(facts?.maxOutputTokens)}</td>
-    ${query.show === 'ratios' ? renderRatios(row) : renderPrice(row, list, group)}${renderGroupsCell(row, list, group)}
-  </tr>`;
-}
-
-function renderGroupsCell(row: PricingRow, list: PriceList, group: PricingGroup | undefined): Html {
-  if (group?.members) return html`<td class="wide wrap" data-label="Tries, in order">${orderOf(row, list, group)}</td>`;
-  return html`<td class="wide wrap" data-label="Groups">
-    ${row.enabledGroups.length === 0 ? '—' : html`<bdi>${row.enabledGroups.join(', ')}</bdi>`}
-  </td>`;
+function renderGroupNames({ enabledGroups }: PricingRow): Html | string {
+  return enabledGroups.length === 0 ? '—' : html`<bdi>${enabledGroups.join(', ')}</bdi>`;
 }
 
 function typeOf(row: PricingRow): string {
@@ -209,24 +160,26 @@ function tokensOf(tokens: number | null | undefined): string {
   return tokens === null || tokens === undefined ? '—' : formatTokens(tokens);
 }
 
-function renderPrice(row: PricingRow, { groups }: PriceList, group: PricingGroup | undefined): Html {
-  const offer = group && groups.get(group.name)?.offers.get(row.modelName);
-  const price = priceText(offer ? offerDollars(offer) : baseDollars(row), row);
-  return html`<td class="wide" data-label="Price">${price}</td>`;
+function priceColumn({ groups }: PriceList, group: PricingGroup | undefined): Column<PricingRow> {
+  return {
+    title: 'Price',
+    style: 'wide',
+    cell(row) {
+      const offer = group && groups.get(group.name)?.offers.get(row.modelName);
+      return priceText(offer ? offerDollars(offer) : baseDollars(row), row);
+    },
+  };
 }
 
-function renderRatios(row: PricingRow): Html {
-  const { quotaType, modelRatioE9, completionRatioE9, cacheRatioE9, stated, isInDollars } = row;
+const RATIO_COLUMNS: readonly Column<PricingRow>[] = [
+  { title: 'Model ratio', num: true, cell: (row) => ratioText(row, true, row.modelRatioE9) },
+  { title: 'Completion ratio', num: true, cell: (row) => ratioText(row, row.stated.output, row.completionRatioE9) },
+  { title: 'Cache ratio', num: true, cell: (row) => ratioText(row, row.stated.cache, row.cacheRatioE9) },
+];
+
+function ratioText({ quotaType, isInDollars }: PricingRow, stated: boolean, ratioE9: bigint): string {
   // a price per request, or one in dollars, has no ratios that would be exact
-  const known = quotaType === 'Token' && !isInDollars;
-  const cells = [
-    ['Model ratio', known, modelRatioE9],
-    ['Completion ratio', known && stated.output, completionRatioE9],
-    ['Cache ratio', known && stated.cache, cacheRatioE9],
-  ] as const;
-  return html`${cells.map(
-    ([label, has, ratioE9]) => html`<td class="num" data-label="${label}">${has ? formatDecimal(ratioE9) : '—'}</td>`,
-  )}`;
+  return quotaType === 'Token' && !isInDollars && stated ? formatDecimal(ratioE9) : '—';
 }
 
 /** "Standard, then VIP" */

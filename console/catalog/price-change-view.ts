@@ -8,6 +8,11 @@ import { labelOf } from '../queries/names.ts';
 import type { Names } from '../queries/names.ts';
 import { callPath } from '../paths.ts';
 import type { PriceChange } from './compute-change.ts';
+import { notice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
+import { figures } from '../components/facts.ts';
 
 const MOST_ROWS = 20;
 /** Smaller totals need more places than those of cents to add up. */
@@ -19,87 +24,59 @@ export function renderPriceChange({ diff, remarks }: PriceChange, names: Names, 
   const { total, unpriced } = diff;
   const amounts = [total.oldNanoUsd, total.newNanoUsd, total.newNanoUsd - total.oldNanoUsd];
   const places = amounts.some((amount) => amount !== 0n && amount < CENTS_FROM && amount > -CENTS_FROM) ? 6 : 2;
-  return html`<section class="section" aria-labelledby="change">
-      <h2 id="change">What changes</h2>
-      ${
-        names.scope.truncated
-          ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up.</p></div>`
-          : NOTHING
-      }
-      ${remarks.map((remark) => html`<div class="notice warn"><p>${remark}</p></div>`)}
-      <dl class="figures">
-        <div>
-          <dt>Calls, last ${pluralize(days, 'day')}</dt>
-          <dd>${formatCount(total.calls)}</dd>
-        </div>
-        <div>
-          <dt>By today's prices</dt>
-          <dd>${renderUsd(total.oldNanoUsd, places)}</dd>
-        </div>
-        <div>
-          <dt>By the edited prices</dt>
-          <dd>${renderUsd(total.newNanoUsd, places)}</dd>
-        </div>
-        <div>
-          <dt>Change</dt>
-          <dd>${renderSigned(total, places)}${renderPercent(total)}</dd>
-        </div>
-      </dl>
-    </section>
-    ${unpriced.length === 0 ? NOTHING : renderUnpriced(unpriced)}
-    ${DIMENSIONS.map((dimension) => renderDimension(diff, dimension, names))} ${renderCalls(diff, names)}`;
+  return html`${section(
+    { id: 'change', title: 'What changes' },
+    html`${names.scope.truncated ? notice('You may see more accounts or keys than this page adds up.') : NOTHING}
+    ${remarks.map((remark) => notice(remark, { tone: 'warn' }))}
+    ${figures([
+      { label: `Calls, last ${pluralize(days, 'day')}`, value: formatCount(total.calls) },
+      { label: "By today's prices", value: renderUsd(total.oldNanoUsd, places) },
+      { label: 'By the edited prices', value: renderUsd(total.newNanoUsd, places) },
+      { label: 'Change', value: html`${renderSigned(total, places)}${renderPercent(total)}` },
+    ])}`,
+  )}
+  ${unpriced.length === 0 ? NOTHING : renderUnpriced(unpriced)}
+  ${DIMENSIONS.map((dimension) => renderDimension(diff, dimension, names))} ${renderCalls(diff, names)}`;
 }
 
 function renderUnpriced(unpriced: CatalogDiff['unpriced']): Html {
-  return html`<section class="section" aria-labelledby="unpriced">
-    <h2 id="unpriced">Without a price</h2>
-    <div class="notice warn">
-      <p>The edited catalog has no price for what these calls used. New calls like them are refused.</p>
-    </div>
-    <table class="table">
-      <thead>
-        <tr>
-          <th scope="col">What</th>
-          <th scope="col" class="num">Calls</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${unpriced.slice(0, MOST_ROWS).map(
-          ([what, calls]) =>
-            html`<tr>
-              <th scope="row" class="main">${what}</th>
-              <td class="num">${formatCount(calls)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </section>`;
+  return section(
+    { id: 'unpriced', title: 'Without a price' },
+    html`${notice('The edited catalog has no price for what these calls used. New calls like them are refused.', {
+      tone: 'warn',
+    })}
+    ${table<CatalogDiff['unpriced'][number]>(
+      [
+        { title: 'What', cell: ([what]) => what },
+        { title: 'Calls', num: true, cell: ([, calls]) => formatCount(calls) },
+      ],
+      unpriced.slice(0, MOST_ROWS),
+      { labelledBy: 'unpriced' },
+    )}`,
+  );
 }
 
 /** Empty if no name's costs change. */
 function renderDimension({ by }: CatalogDiff, dimension: Dimension, names: Names): Html {
   const changed = by[dimension].filter(([, { oldNanoUsd, newNanoUsd }]) => oldNanoUsd !== newNanoUsd);
   if (changed.length === 0) return NOTHING;
-  const id = `by-${dimension}`;
-  return html`<section class="section" aria-labelledby="${id}">
-    <h2 id="${id}">By ${dimension}</h2>
-    ${renderTable(
-      [TITLES[dimension], 'Calls'],
-      changed.slice(0, MOST_ROWS).map(
-        ([name, change]) =>
-          html`<tr>
-            <th scope="row" class="main"><bdi>${labelOf(name, dimension, names)}</bdi></th>
-            <td data-label="Calls" class="num">${formatCount(change.calls)}</td>
-            ${renderFigures(change)}
-          </tr>`,
-      ),
+  return section(
+    { id: `by-${dimension}`, title: `By ${dimension}` },
+    html`${table<(typeof changed)[number]>(
+      [
+        { title: TITLES[dimension], cell: ([name]) => html`<bdi>${labelOf(name, dimension, names)}</bdi>` },
+        { title: 'Calls', num: true, cell: ([, { calls }]) => formatCount(calls) },
+        ...changeColumns<(typeof changed)[number]>(([, change]) => change),
+      ],
+      changed.slice(0, MOST_ROWS),
+      { label: `Changes by ${TITLES[dimension]}`, cards: true },
     )}
     ${
       changed.length > MOST_ROWS
         ? html`<p class="soft">The ${MOST_ROWS} that change most, of ${formatCount(changed.length)}.</p>`
         : NOTHING
-    }
-  </section>`;
+    }`,
+  );
 }
 
 function renderCalls({ total, calls }: CatalogDiff, names: Names): Html {
@@ -107,51 +84,38 @@ function renderCalls({ total, calls }: CatalogDiff, names: Names): Html {
     return total.calls === 0
       ? html`<p class="none">No calls in this time.</p>`
       : html`<p class="none">No call would have cost more or less.</p>`;
-  return html`<section class="section" aria-labelledby="calls">
-    <h2 id="calls">Calls that change most</h2>
-    ${renderTable(
-      ['Call', 'Model', 'Key'],
-      calls.map((call) => {
-        const [namespace = '', name = ''] = call.account.split('/');
-        return html`<tr>
-          <th scope="row" class="main">
-            <a href="${callPath({ namespace, name }, call, undefined)}"><code>${call.callId}</code></a>
-          </th>
-          <td data-label="Model"><bdi>${call.model}</bdi></td>
-          <td data-label="Key"><bdi>${labelOf(call.keyUid, 'key', names)}</bdi></td>
-          ${renderFigures(call)}
-        </tr>`;
-      }),
-    )}
-  </section>`;
+  return section(
+    { id: 'calls', title: 'Calls that change most' },
+    table<CatalogDiff['calls'][number]>(
+      [
+        {
+          title: 'Call',
+          cell(call) {
+            const [namespace = '', name = ''] = call.account.split('/');
+            return html`<a href="${callPath({ namespace, name }, call, undefined)}"><code>${call.callId}</code></a>`;
+          },
+        },
+        { title: 'Model', cell: ({ model }) => html`<bdi>${model}</bdi>` },
+        { title: 'Key', cell: ({ keyUid }) => html`<bdi>${labelOf(keyUid, 'key', names)}</bdi>` },
+        ...changeColumns<CatalogDiff['calls'][number]>((call) => call),
+      ],
+      calls,
+      { label: 'Changes by Call', cards: true },
+    ),
+  );
 }
 
-/** The named columns, then the three of the money. Columns that count are aligned as numbers. */
-function renderTable(columns: readonly string[], rows: readonly Html[]): Html {
-  const head = [...columns, 'Today', 'Edited', 'Change'];
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Changes by ${columns[0] ?? ''}">
-    <table class="table cards">
-      <thead>
-        <tr>
-          ${head.map(
-            (column) =>
-              html`<th scope="col" ${column === 'Calls' || !columns.includes(column) ? html`class="num"` : NOTHING}>
-                ${column}
-              </th>`,
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
-}
-
-function renderFigures(change: Change): Html {
-  return html`<td data-label="Today" class="num">${renderUsd(change.oldNanoUsd, 6)}</td>
-    <td data-label="Edited" class="num">${renderUsd(change.newNanoUsd, 6)}</td>
-    <td data-label="Change" class="num">${renderSigned(change, 6)}${renderPercent(change)}</td>`;
+/** The three columns of the money. */
+function changeColumns<Row>(changeOf: (row: Row) => Change): readonly Column<Row>[] {
+  return [
+    { title: 'Today', num: true, cell: (row) => renderUsd(changeOf(row).oldNanoUsd, 6) },
+    { title: 'Edited', num: true, cell: (row) => renderUsd(changeOf(row).newNanoUsd, 6) },
+    {
+      title: 'Change',
+      num: true,
+      cell: (row) => html`${renderSigned(changeOf(row), 6)}${renderPercent(changeOf(row))}`,
+    },
+  ];
 }
 
 function renderSigned({ oldNanoUsd, newNanoUsd }: Change, places: number): Html {

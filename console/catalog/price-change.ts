@@ -1,6 +1,6 @@
 /** What an edit of a PriceCatalog would have cost the calls of the last days, before anybody saves it. */
 import { pluralize } from '#web/format.ts';
-import { flag, html, NOTHING, preformatted } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import { manifestOf } from '../queries/manifest.ts';
@@ -10,10 +10,12 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../queries/names.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
-import { describedBy, fieldId, renderErrors } from '../components/field.ts';
-import { csrfField } from '../components/form.ts';
+import { postForm } from '../components/form.ts';
 import { withParameters } from '../paths.ts';
 import { renderLedgerNotice } from '../components/ledger-notice.ts';
+import { pageHead } from '../components/page.ts';
+import { selectFilter } from '../components/filters.ts';
+import { textArea } from '../components/field.ts';
 
 const PATH = '/prices/change';
 const DAY_MS = 86_400_000;
@@ -94,53 +96,25 @@ function changePage(
     deps.access.backend === 'Files'
       ? "Write the manifest into the gateway's folder to put it in force."
       : html`<code>kubectl apply</code> it, or merge it, to put it in force.`;
-  const body = html`<div class="page-head">
-      <div>
-        <nav class="crumbs" aria-label="Where this page is">
-          <ol>
-            <li><a href="/prices">Prices</a></li>
-            <li aria-current="page">Preview a change</li>
-          </ol>
-        </nav>
-        <h1>Preview a price change</h1>
-        <p class="lede">
-          Edit a PriceCatalog and see what the calls of the last days would have cost by it. Nothing is saved. ${save}
-        </p>
-      </div>
-    </div>
+  const fields = html`${textArea({ field: 'manifest', label: 'Manifest', value: manifest, errors, rows: 24, tall: true })}
+    <div class="toolbar">
+      ${selectFilter({
+        label: 'Calls of',
+        name: 'days',
+        options: DAYS.map((each) => [String(each), `Last ${pluralize(each, 'day')}`]),
+        chosen: String(days),
+      })}
+      <button type="submit" class="button primary">Show what changes</button>
+    </div>`;
+  const body = html`${pageHead({
+      above: [{ path: '/prices', label: 'Prices' }],
+      title: 'Preview a price change',
+      here: 'Preview a change',
+      lede: html`Edit a PriceCatalog and see what the calls of the last days would have cost by it. Nothing is saved.
+      ${save}`,
+    })}
     ${names.length > 1 ? renderChoice(names, chosen) : NOTHING}
-    <form class="form" method="post" action="${withParameters(PATH, { catalog: chosen })}#result">
-      ${csrfField(csrf)}
-      <div class="field tall">
-        <label for="${fieldId('manifest')}">Manifest</label>
-        <textarea
-          id="${fieldId('manifest')}"
-          name="manifest"
-          rows="24"
-          class="mono"
-          spellcheck="false"
-          autocapitalize="off"
-          required
-          ${describedBy('manifest', errors, false)}
-        >
-${preformatted(manifest)}</textarea>
-        ${renderErrors('manifest', errors)}
-      </div>
-      <div class="toolbar">
-        <label
-          ><span class="vh">Calls of</span
-          ><select name="days">
-            ${DAYS.map(
-              (each) =>
-                html`<option value="${String(each)}" ${flag('selected', each === days)}>
-                  Last ${pluralize(each, 'day')}
-                </option>`,
-            )}
-          </select></label
-        >
-        <button type="submit" class="button primary">Show what changes</button>
-      </div>
-    </form>
+    ${postForm({ action: `${withParameters(PATH, { catalog: chosen })}#result`, csrf }, fields)}
     <div id="result">${result}</div>`;
   return {
     page: { title: 'Preview a price change', active: 'prices', body, styles: ['pricing.css'] },
@@ -150,12 +124,7 @@ ${preformatted(manifest)}</textarea>
 
 function renderChoice(names: readonly string[], chosen: string): Html {
   return html`<form class="toolbar" method="get" action="${PATH}">
-    <label
-      ><span>Catalog</span>
-      <select name="catalog">
-        ${names.map((name) => html`<option value="${name}" ${flag('selected', name === chosen)}>${name}</option>`)}
-      </select></label
-    >
+    ${selectFilter({ label: 'Catalog', name: 'catalog', options: names.map((name) => [name, name]), chosen })}
     <button type="submit" class="button">Load</button>
   </form>`;
 }

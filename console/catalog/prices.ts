@@ -12,6 +12,7 @@ import { AccessError } from '../access/access.ts';
 import { seesPriceChanges } from './price-change.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { priceListOf } from '../queries/price-lists.ts';
+import { pageHead } from '../components/page.ts';
 
 const MODEL_ROOT = '/prices/models/';
 
@@ -50,17 +51,11 @@ function showModel({ deps, params }: PageRequest): HandlerResult {
   const name = params['name'] ?? '';
   const row = list.pricing.rows.find(({ modelName }) => modelName === name);
   if (!row) throw new AccessError('NotFound', 'No PriceCatalog has a price for a model of this name.');
-  const body = html`<div class="page-head">
-      <div>
-        <nav class="crumbs" aria-label="Where this page is">
-          <ol>
-            <li><a href="/prices">Prices</a></li>
-            <li aria-current="page"><bdi>${name}</bdi></li>
-          </ol>
-        </nav>
-        <h1>${renderModelName(name)}</h1>
-      </div>
-    </div>
+  const body = html`${pageHead({
+      above: [{ path: '/prices', label: 'Prices' }],
+      title: renderModelName(name),
+      here: name,
+    })}
     <div class="prices">${renderModel(list, row, { gatewayUrl: deps.gatewayUrl })}</div>`;
   return { page: { title: `${name} · Prices`, active: 'prices', body, scripts: ['copy.js'], styles: ['pricing.css'] } };
 }
@@ -79,30 +74,18 @@ interface PricesView {
 }
 
 function renderPricesPage(list: PriceList, query: PricingQuery, { ranked, mayPreview, publicHref }: PricesView): Html {
-  return html`<div class="page-head">
-      <div>
-        <h1>Prices</h1>
-        <p class="lede">
-          In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key multiplies
-          them.${
-            list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`
-          }
-        </p>
-      </div>
-      ${
-        mayPreview
-          ? html`<div class="actions">
-              <a class="button" href="/prices/change">Preview a change</a>
-            </div>`
-          : NOTHING
-      }
-      ${
-        publicHref === undefined
-          ? NOTHING
-          : html`<p class="soft">
-              Also without signing in: <a href="${publicHref}">${publicHref.replace(/^https?:\/\//, '')}</a>
-            </p>`
-      }
-    </div>
+  const calculator =
+    list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`;
+  return html`${pageHead({
+      title: 'Prices',
+      lede: html`In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key
+      multiplies them.${calculator}`,
+      ...(mayPreview && { actions: html`<a class="button" href="/prices/change">Preview a change</a>` }),
+      ...(publicHref !== undefined && {
+        beside: html`<p class="soft">
+          Also without signing in: <a href="${publicHref}">${publicHref.replace(/^https?:\/\//, '')}</a>
+        </p>`,
+      }),
+    })}
     <div class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</div>`;
 }

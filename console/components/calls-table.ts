@@ -8,6 +8,9 @@ import type { ObjectRef } from '../access/access.ts';
 import { callPath } from '../paths.ts';
 import { shortUid } from '../queries/names.ts';
 import { renderMargin, renderUpstreamCost } from './margin.ts';
+import type { Column, Cell } from './table.ts';
+import { table } from './table.ts';
+import { selectFilter } from './filters.ts';
 
 export const STATUS_WORDS: Readonly<Record<CallStatus, string>> = {
   Running: 'Running',
@@ -47,97 +50,80 @@ interface CallsTableView {
 
 /** The table alone. */
 export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTableView): Html {
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="List of calls">
-    <table class="table cards calls">
-      <caption class="vh">
-        Calls with their tokens and what they cost
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Time and id</th>
-          <th scope="col">Key</th>
-          <th scope="col">Model</th>
-          <th scope="col">Status</th>
-          <th scope="col" class="num">Input</th>
-          <th scope="col" class="num">Cached</th>
-          <th scope="col" class="num">Cache writes</th>
-          <th scope="col" class="num">Output</th>
-          <th scope="col" class="num">Duration</th>
-          <th scope="col" class="num">Cost</th>
-          ${
-            view.margins === true
-              ? html`<th scope="col" class="num">Upstream</th>
-                  <th scope="col" class="num">Margin</th>`
-              : NOTHING
-          }
-        </tr>
-      </thead>
-      <tbody>
-        ${calls.map((call) => renderCall(call, view))}
-      </tbody>
-    </table>
-  </div>`;
+  return table([...callColumns(view), ...(view.margins === true ? MARGIN_COLUMNS : [])], calls, {
+    label: 'List of calls',
+    caption: 'Calls with their tokens and what they cost',
+    cards: true,
+    style: 'calls',
+  });
 }
 
-function renderCall(call: UsageRecord, view: CallsTableView): Html {
-  const { status, group } = call;
-  const { names, groups, showAccounts = false } = view;
+const MARGIN_COLUMNS: readonly Column<UsageRecord>[] = [
+  { title: 'Upstream', num: true, cell: renderUpstreamCost },
+  { title: 'Margin', num: true, cell: renderMargin },
+];
+
+function callColumns(view: CallsTableView): readonly Column<UsageRecord>[] {
+  return [
+    {
+      title: 'Time and id',
+      cell: (call) =>
+        html`<a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a
+          ><small class="mono">${call.callId}</small>`,
+    },
+    { title: 'Key', cell: (call) => renderKey(call, view) },
+    {
+      title: 'Model',
+      style: 'wrap',
+      cell: ({ model, group }) =>
+        html`<bdi>${model}</bdi><small><bdi>${view.groups?.get(group) ?? group}</bdi></small>`,
+    },
+    { title: 'Status', cell: renderStatus },
+    {
+      title: 'Input',
+      num: true,
+      cell: (call) => {
+        const words = view.made?.(call);
+        // the images and videos that were generated stand in place of tokens
+        return words === undefined ? formatCount(call.tokens.input) : { content: words, span: 4, label: 'Made' };
+      },
+    },
+    { title: 'Cached', num: true, cell: ({ tokens }) => count(tokens.cached) },
+    { title: 'Cache writes', num: true, cell: renderCacheWrites },
+    { title: 'Output', num: true, cell: ({ tokens }) => formatCount(tokens.output) },
+    {
+      title: 'Duration',
+      num: true,
+      cell: ({ status, durationMs }) =>
+        status === 'Running' ? html`<span class="soft">—</span>` : formatDuration(durationMs),
+    },
+    { title: 'Cost', num: true, cell: renderCost },
+  ];
+}
+
+function renderKey(call: UsageRecord, { names, showAccounts = false }: CallsTableView): Html {
   // a deleted key keeps the name that the record has
   const name = names.get(call.keyUid) ?? call.keyName;
-  return html`<tr>
-    <th scope="row" class="main">
-      <a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a
-      ><small class="mono">${call.callId}</small>
-    </th>
-    <td data-label="Key">
-      ${
-        name === undefined
-          ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
-          : html`<bdi>${name}</bdi>`
-      }${showAccounts ? html`<small><bdi>${call.account}</bdi></small>` : NOTHING}
-    </td>
-    <td data-label="Model" class="wrap">
-      <bdi>${call.model}</bdi><small><bdi>${groups?.get(group) ?? group}</bdi></small>
-    </td>
-    <td data-label="Status">${renderStatus(call)}</td>
-    ${renderConsumed(call, view)}
-    <td data-label="Duration" class="num">
-      ${status === 'Running' ? html`<span class="soft">—</span>` : formatDuration(call.durationMs)}
-    </td>
-    <td data-label="Cost" class="num">
-      ${renderUsd(call.costNanoUsd, 6)}${
-        call.unbilledNanoUsd > 0n ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>` : NOTHING
-      }
-    </td>
-    ${
-      view.margins === true
-        ? html`<td data-label="Upstream" class="num">${renderUpstreamCost(call)}</td>
-            <td data-label="Margin" class="num">${renderMargin(call)}</td>`
-        : NOTHING
-    }
-  </tr>`;
+  return html`${keyName(name, call.keyUid)}${showAccounts ? html`<small><bdi>${call.account}</bdi></small>` : NOTHING}`;
 }
 
-/** Tokens by class, or the images and videos that were generated. */
-function renderConsumed(call: UsageRecord, { made }: CallsTableView): Html {
-  const words = made?.(call);
-  if (words !== undefined) return html`<td colspan="4" data-label="Made" class="num">${words}</td>`;
-  const { tokens } = call;
-  return html`<td data-label="Input" class="num">${formatCount(tokens.input)}</td>
-    <td data-label="Cached" class="num">${count(tokens.cached)}</td>
-    <td
-      data-label="Cache writes"
-      class="num"
-      ${
-        tokens.cacheWrite1h > 0
-          ? html`title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1
-            hour"`
-          : NOTHING
-      }
-    >
-      ${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}
-    </td>
-    <td data-label="Output" class="num">${formatCount(tokens.output)}</td>`;
+/** A key's name, or the beginning of its uid where it has none any more. */
+export function keyName(name: string | undefined, uid: string): Html {
+  return name === undefined
+    ? html`<span class="soft" title="${uid}"><bdi>${shortUid(uid)}</bdi></span>`
+    : html`<bdi>${name}</bdi>`;
+}
+
+function renderCost({ costNanoUsd, unbilledNanoUsd }: UsageRecord): Html {
+  return html`${renderUsd(costNanoUsd, 6)}${
+    unbilledNanoUsd > 0n ? html`<small>and ${renderUsd(unbilledNanoUsd, 6)} not billed</small>` : NOTHING
+  }`;
+}
+
+function renderCacheWrites({ tokens: { cacheWrite5m, cacheWrite1h } }: UsageRecord): Cell {
+  const content = count(cacheWrite5m + cacheWrite1h);
+  if (cacheWrite1h === 0) return { content };
+  return { content, hint: `${formatCount(cacheWrite5m)} for 5 minutes, ${formatCount(cacheWrite1h)} for 1 hour` };
 }
 
 function refOf({ account }: UsageRecord): ObjectRef {
@@ -172,4 +158,15 @@ function sourceNote({ usageSource, status }: UsageRecord): Html {
     default:
       return html`<small>${usageSource}</small>`; // a newer gateway's word
   }
+}
+
+/** The choice of how calls ended, for the filters of lists of calls. */
+export function callStatusFilter(chosen: CallStatus | undefined): Html {
+  return selectFilter({
+    label: 'Status',
+    name: 'status',
+    all: 'All',
+    options: CALL_STATUSES.map((status) => [status, STATUS_WORDS[status]]),
+    chosen: chosen ?? '',
+  });
 }

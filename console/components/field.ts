@@ -2,7 +2,7 @@
  * [P] Form fields with label, hint and errors, linked by aria-describedby so that screen readers read them together,
  * and the error summary, which links to the fields.
  */
-import { html, NOTHING } from '#web/html.ts';
+import { html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 /** An error, with its field; without one: of the whole form. */
@@ -37,7 +37,7 @@ export function renderHint(field: string, hint: Html | string | undefined): Html
   return hint === undefined ? NOTHING : html`<p class="hint" id="${fieldId(field)}-hint">${hint}</p>`;
 }
 
-interface TextField {
+export interface TextField {
   readonly field: string;
   readonly label: Html | string;
   readonly value: string;
@@ -119,6 +119,86 @@ export function selectField({
     </select>
     ${below} ${renderErrors(field, errors)}
   </div>`;
+}
+
+interface TextArea extends Pick<TextField, 'field' | 'label' | 'value' | 'errors' | 'hint'> {
+  readonly rows: number;
+  /** It takes the height that is there. */
+  readonly tall?: boolean;
+}
+
+/** Several lines of text that has a syntax. */
+export function textArea({ field, label, value, errors, hint, rows, tall = false }: TextArea): Html {
+  return html`<div class="field${tall ? ' tall' : ''}">
+    <label for="${fieldId(field)}">${label}</label>
+    ${renderHint(field, hint)}
+    <textarea
+      id="${fieldId(field)}"
+      name="${field}"
+      rows="${rows}"
+      class="mono"
+      spellcheck="false"
+      autocapitalize="off"
+      required
+      ${describedBy(field, errors, hint !== undefined)}
+    >
+${preformatted(value)}</textarea>
+    ${renderErrors(field, errors)}
+  </div>`;
+}
+
+interface ChoiceField {
+  readonly field: string;
+  /** The posted name, where it is not the field's. */
+  readonly name?: string;
+  readonly label: string;
+  readonly value: string;
+  readonly errors: readonly FieldFault[];
+  readonly hint?: Html | string;
+  readonly choices: readonly {
+    readonly value: string;
+    readonly label: Html | string;
+    readonly note?: Html | string | undefined;
+  }[];
+  /** Further classes. */
+  readonly style?: string;
+  /** What belongs below the choices. */
+  readonly below?: Html;
+}
+
+/** One of a few choices, all of them in sight. */
+export function choiceField({
+  field,
+  name = field,
+  label,
+  value,
+  errors,
+  hint,
+  choices,
+  style = '',
+  below = NOTHING,
+}: ChoiceField): Html {
+  return html`<fieldset
+    class="choices${style === '' ? '' : ` ${style}`}"
+    id="${fieldId(field)}"
+    tabindex="-1"
+    ${describedBy(field, errors, false)}
+  >
+    <legend>${label}</legend>
+    ${hint === undefined ? NOTHING : html`<p class="hint">${hint}</p>`}
+    ${choices.map(
+      (choice) =>
+        html`<label class="choice">
+          <input type="radio" name="${name}" value="${choice.value}" ${flag('checked', choice.value === value)} />
+          <span
+            >${choice.label}${
+              choice.note === undefined || choice.note === '' ? NOTHING : html`<small>${choice.note}</small>`
+            }</span
+          >
+        </label>`,
+    )}
+    ${below} ${renderErrors(field, errors)}
+  </fieldset>`;
 }
 
 /** All errors of a form, each with a link to its field; empty if there are none. */

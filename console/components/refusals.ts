@@ -5,8 +5,12 @@ import type { Html } from '#web/html.ts';
 import type { ActivityEntry, RefusalCount } from '../../dataplane/activity/activity.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { callPath, accountPath } from '../paths.ts';
-import { shortUid } from '../queries/names.ts';
 import type { Refusals } from '../queries/refusals.ts';
+import { notice } from './notice.ts';
+import { keyName } from './calls-table.ts';
+import { section } from './page.ts';
+import type { Column } from './table.ts';
+import { table } from './table.ts';
 
 export interface RefusalsView {
   readonly ref: ObjectRef;
@@ -65,48 +69,37 @@ export function refusalSentence(counts: readonly RefusalCount[], day: number): s
 /** The section of an account's or a key's page; nothing where none was refused for days. */
 export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Html {
   if (refusals === 'Missing') return NOTHING;
-  if (refusals === 'Unavailable')
-    return html`<section class="section" aria-labelledby="refused">
-      <h2 id="refused">Refused calls</h2>
-      ${renderUnavailable()}
-    </section>`;
+  if (refusals === 'Unavailable') return section({ id: 'refused', title: 'Refused calls' }, renderUnavailable());
   const { counts, latest, today } = refusals;
   if (counts.length === 0 && latest.length === 0) return NOTHING;
-  return html`<section class="section" aria-labelledby="refused">
-    <div class="section-head">
-      <h2 id="refused">Refused calls</h2>
-      <p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>
-    </div>
-    <p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
-    ${renderRefusedTable(latest, view)}
-  </section>`;
+  const all = html`<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>`;
+  return section(
+    { id: 'refused', title: 'Refused calls', beside: all },
+    html`<p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
+      ${renderRefusedTable(latest, view)}`,
+  );
 }
 
 /** The page of refused calls, below its heading. */
 export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
-  if (refusals === 'Missing')
-    return html`<div class="notice"><p>The console has not been told where refused calls are kept.</p></div>`;
+  if (refusals === 'Missing') return notice('The console has not been told where refused calls are kept.');
   if (refusals === 'Unavailable') return renderUnavailable();
   const { counts, latest, today } = refusals;
   return html`<p>${refusalSentence(counts, today)}.</p>
     ${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
-    <section class="section" aria-labelledby="latest-refused">
-      <div class="section-head">
-        <h2 id="latest-refused">Latest</h2>
-        <p>Up to 100 of each key, for seven days</p>
-      </div>
-      ${
-        latest.length === 0
-          ? html`<p class="none">No call was refused in the last seven days.</p>`
-          : renderRefusedTable(latest, view)
-      }
-    </section>`;
+    ${section(
+      { id: 'latest-refused', title: 'Latest', beside: 'Up to 100 of each key, for seven days' },
+      latest.length === 0
+        ? html`<p class="none">No call was refused in the last seven days.</p>`
+        : renderRefusedTable(latest, view),
+    )}`;
 }
 
 function renderUnavailable(): Html {
-  return html`<div class="notice warn" role="status">
-    <p>Refused calls cannot be shown at the moment. Try again in a few seconds.</p>
-  </div>`;
+  return notice('Refused calls cannot be shown at the moment. Try again in a few seconds.', {
+    tone: 'warn',
+    role: 'status',
+  });
 }
 
 /** By day and reason, the latest day first. */
@@ -115,35 +108,22 @@ function renderCounts(counts: readonly RefusalCount[], today: number): Html {
     .map(([label, some]) => ({ label, some, calls: sumOf(some) }))
     .sort((a, b) => b.calls - a.calls);
   const days = [...new Set(counts.map(({ day }) => day))].sort((a, b) => b - a);
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Refused calls by day">
-    <table class="table refused-days">
-      <caption class="vh">
-        Refused calls by day and reason
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Day (UTC)</th>
-          ${reasons.map(({ label }) => html`<th scope="col" class="num">${label}</th>`)}
-          <th scope="col" class="num">All</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${days.map(
-          (day) =>
-            html`<tr>
-              <th scope="row" class="nowrap">${dayLabel(day, today)}</th>
-              ${reasons.map(({ some }) => {
-                const calls = sumOf(some.filter((count) => count.day === day));
-                return html`<td class="num">
-                  ${calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls)}
-                </td>`;
-              })}
-              <td class="num">${formatCount(sumOf(counts.filter((count) => count.day === day)))}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return table(
+    [
+      { title: 'Day (UTC)', style: 'nowrap', cell: (day) => dayLabel(day, today) },
+      ...reasons.map(({ label, some }): Column<number> => ({
+        title: label,
+        num: true,
+        cell: (day) => {
+          const calls = sumOf(some.filter((count) => count.day === day));
+          return calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls);
+        },
+      })),
+      { title: 'All', num: true, cell: (day) => formatCount(sumOf(counts.filter((count) => count.day === day))) },
+    ],
+    days,
+    { label: 'Refused calls by day', caption: 'Refused calls by day and reason', style: 'refused-days' },
+  );
 }
 
 function dayLabel(day: number, today: number): string {
@@ -155,52 +135,41 @@ function sumOf(counts: readonly RefusalCount[]): number {
   return counts.reduce((sum, { calls }) => sum + calls, 0);
 }
 
-function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusalsView): Html {
+function renderRefusedTable(entries: readonly ActivityEntry[], { ref, names, key }: RefusalsView): Html {
   if (entries.length === 0) return NOTHING;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Latest refused calls">
-    <table class="table cards calls refused">
-      <caption class="vh">
-        Refused calls with what the API said
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Time and id</th>
-          <th scope="col">Key</th>
-          <th scope="col">Model</th>
-          <th scope="col">Why</th>
-          <th scope="col">What the API said</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${entries.map((entry) => renderEntry(entry, view))}
-      </tbody>
-    </table>
-  </div>`;
-}
-
-function renderEntry(entry: ActivityEntry, { ref, names, key }: RefusalsView): Html {
-  const { callId, keyUid, atMs, model, errorCode, httpStatus, message } = entry;
-  const name = names.get(keyUid);
-  return html`<tr>
-    <th scope="row" class="main">
-      <a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a><small class="mono">${callId}</small>
-    </th>
-    <td data-label="Key">
-      ${
-        name === undefined
-          ? html`<span class="soft" title="${keyUid}"><bdi>${shortUid(keyUid)}</bdi></span>`
-          : html`<bdi>${name}</bdi>`
-      }
-    </td>
-    <td data-label="Model" class="wrap">
-      ${model === undefined ? html`<span class="soft">—</span>` : html`<bdi>${model}</bdi>`}
-    </td>
-    <td data-label="Why">
-      <span class="dot bad">${reasonOf(errorCode).label}</span
-      ><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small>
-    </td>
-    <td data-label="What the API said" class="words wrap">
-      ${message ?? html`<span class="soft">The provider's own words went to the caller; they are not kept.</span>`}
-    </td>
-  </tr>`;
+  return table<ActivityEntry>(
+    [
+      {
+        title: 'Time and id',
+        cell: ({ callId, keyUid, atMs }) =>
+          html`<a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a
+            ><small class="mono">${callId}</small>`,
+      },
+      { title: 'Key', cell: ({ keyUid }) => keyName(names.get(keyUid), keyUid) },
+      {
+        title: 'Model',
+        style: 'wrap',
+        cell: ({ model }) => (model === undefined ? html`<span class="soft">—</span>` : html`<bdi>${model}</bdi>`),
+      },
+      {
+        title: 'Why',
+        cell: ({ errorCode, httpStatus }) =>
+          html`<span class="dot bad">${reasonOf(errorCode).label}</span
+            ><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small>`,
+      },
+      {
+        title: 'What the API said',
+        style: 'words wrap',
+        cell: ({ message }) =>
+          message ?? html`<span class="soft">The provider's own words went to the caller; they are not kept.</span>`,
+      },
+    ],
+    entries,
+    {
+      label: 'Latest refused calls',
+      caption: 'Refused calls with what the API said',
+      cards: true,
+      style: 'calls refused',
+    },
+  );
 }

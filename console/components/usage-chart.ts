@@ -15,6 +15,10 @@ import type { UsagePageFilter, UsagePageQuery, Measure } from '../queries/usage-
 import { measured, rank } from '../queries/ranked.ts';
 import type { RankedName, Ranking } from '../queries/ranked.ts';
 import { withParameters } from '../paths.ts';
+import type { Column } from './table.ts';
+import { table } from './table.ts';
+import type { Figure } from './facts.ts';
+import { figures } from './facts.ts';
 
 export interface ChartView {
   readonly query: UsagePageQuery;
@@ -39,30 +43,21 @@ export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: Spend
 
 /** Today, this month, its forecast, and last month. */
 export function renderMonthSummary({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthSummary): Html {
-  return html`<dl class="figures">
-    <div>
-      <dt>Today (UTC)</dt>
-      <dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd>
-    </div>
-    <div>
-      <dt>${monthName} so far</dt>
-      <dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small></dd>
-    </div>
-    <div>
-      <dt>${monthName} in all, forecast</dt>
-      <dd>
-        ${
-          forecastNanoUsd === undefined
-            ? html`<span class="soft">—</span><small>no calls in the last seven days</small>`
-            : html`${renderUsd(forecastNanoUsd, 2)}<small>at the pace of the last seven days</small>`
-        }
-      </dd>
-    </div>
-    <div>
-      <dt>Last month</dt>
-      <dd>${renderUsd(lastMonth.costNanoUsd)}<small>${pluralize(lastMonth.calls, 'call')}</small></dd>
-    </div>
-  </dl>`;
+  const spent = (label: string, { costNanoUsd, calls }: SpendingSum): Figure => ({
+    label,
+    value: renderUsd(costNanoUsd),
+    note: pluralize(calls, 'call'),
+  });
+  return figures([
+    spent('Today (UTC)', today),
+    spent(`${monthName} so far`, month),
+    {
+      label: `${monthName} in all, forecast`,
+      value: forecastNanoUsd === undefined ? html`<span class="soft">—</span>` : renderUsd(forecastNanoUsd, 2),
+      note: forecastNanoUsd === undefined ? 'no calls in the last seven days' : 'at the pace of the last seven days',
+    },
+    spent('Last month', lastMonth),
+  ]);
 }
 
 /** The calls that are shown, or some of them. */
@@ -127,37 +122,31 @@ export function exactText(sum: SpendingSum, measure: Measure): string {
 }
 
 /** The same numbers, the latest first. */
-export function renderColumnTable(shown: readonly ShownName[], { query, series }: ChartView): Html {
+function renderColumnTable(shown: readonly ShownName[], { query, series }: ChartView): Html {
   const starts = [...new Set(series.sums.map(({ startMs }) => startMs))].sort((a, b) => b - a);
   return html`<details class="fold">
     <summary>As a table</summary>
-    <div class="table-box" tabindex="0" role="region" aria-label="The chart as a table">
-      <table class="table">
-        <caption>
-          ${UNIT_WORDS[query.unit]}s without calls are left out. Times are UTC.
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">${UNIT_WORDS[query.unit]}</th>
-            ${shown.map(({ label }) => html`<th scope="col" class="num"><bdi>${label}</bdi></th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${starts.map(
-            (startMs) =>
-              html`<tr>
-                <th scope="row" class="nowrap">
-                  <a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a>
-                </th>
-                ${shown.map(
-                  ({ byStart }) =>
-                    html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`,
-                )}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${table(
+      [
+        {
+          title: UNIT_WORDS[query.unit],
+          style: 'nowrap',
+          cell: (startMs) => html`<a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a>`,
+        },
+        ...shown.map(({ label, byStart }): Column<number> => ({
+          title: label,
+          named: true,
+          num: true,
+          cell: (startMs) => renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show),
+        })),
+      ],
+      starts,
+      {
+        label: 'The chart as a table',
+        caption: `${UNIT_WORDS[query.unit]}s without calls are left out. Times are UTC.`,
+        showCaption: true,
+      },
+    )}
   </details>`;
 }
 

@@ -5,6 +5,7 @@ import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { manifestOf } from '../queries/manifest.ts';
 import type { ConsoleRoute, HandlerResult, NavigationItem, PageRequest } from '../route.ts';
+import { pageHead } from './page.ts';
 
 interface YamlPage {
   readonly kind: Kind;
@@ -22,21 +23,13 @@ export function showYaml({ kind, active, label, path }: YamlPage): ConsoleRoute[
     const ref = refOf(request);
     const object = NAME.test(ref.name) && NAME.test(ref.namespace) ? await request.person.get(kind, ref) : undefined;
     if (!object) throw new AccessError('NotFound', `There is no ${kind} ${ref.namespace}/${ref.name}.`);
-    const body = html`<div class="page-head">
-        <div>
-          <nav class="crumbs" aria-label="Where this page is">
-            <ol>
-              <li><a href="${path}">${label}</a></li>
-              <li aria-current="page">YAML</li>
-            </ol>
-          </nav>
-          <h1><bdi>${ref.name}</bdi></h1>
-          <p class="lede">
-            ${kind} in the namespace <bdi>${ref.namespace}</bdi>, without its status. Keys and credentials are in
-            Secrets and never part of it.
-          </p>
-        </div>
-      </div>
+    const body = html`${pageHead({
+        above: [{ path, label }],
+        title: html`<bdi>${ref.name}</bdi>`,
+        here: 'YAML',
+        lede: html`${kind} in the namespace <bdi>${ref.namespace}</bdi>, without its status. Keys and credentials are in
+          Secrets and never part of it.`,
+      })}
       <div class="snippet-head">
         <h2 id="yaml-title">YAML</h2>
         <button type="button" class="button small" data-copy="yaml" hidden>

@@ -20,6 +20,8 @@ import { accountPath, withParameters, keyPath } from '../paths.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 import { renderRanges } from '../components/ranges.ts';
 import { renderUsageChart } from '../components/usage-chart.ts';
+import { section } from '../components/page.ts';
+import { olderPager } from '../components/pager.ts';
 
 export const keyActivityRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/activity', handle: showActivity },
@@ -95,13 +97,12 @@ function renderSpending({ deps }: PageRequest, { apiKey, query, series }: Spendi
   const scope = { accounts: [], keys: new Map([[uid, key]]), recorded: new Map(), truncated: false };
   // the path names the key already
   const ranges = renderRanges(keyPath(apiKey, 'activity'), { ...query, key: '' }, {});
-  return html`<div class="toolbar usage-range">${ranges}</div>
-    ${renderMissing(series, query.sinceMs)}
-    ${
-      series.sums.length === 0
-        ? html`<p class="none">No calls with this key in this time.</p>`
-        : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })
-    }`;
+  return html`${ranges} ${renderMissing(series, query.sinceMs)}
+  ${
+    series.sums.length === 0
+      ? html`<p class="none">No calls with this key in this time.</p>`
+      : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })
+  }`;
 }
 
 interface CallsView {
@@ -114,32 +115,22 @@ function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }
   const name = key?.metadata.name ?? '';
   const older = query.has('before');
   if (calls.calls.length === 0) return older ? html`<p class="none">There are no older calls.</p>` : NOTHING;
-  return html`<section class="section" aria-labelledby="calls">
-    <div class="section-head">
-      <h2 id="calls">Calls</h2>
-      <p>
-        <a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> ·
-        <a href="${accountPath(ref, 'calls.csv', { key: name })}">Download as CSV</a>
-      </p>
-    </div>
-    ${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: outputLabelOf(deps), keyOf: () => name })}
-    ${renderPager(path, query, calls.next)}
-  </section>`;
-}
-
-function renderPager(path: string, query: URLSearchParams, next: string | undefined): Html {
-  const older = query.has('before');
-  if (!older && next === undefined) return NOTHING;
+  const beside = html`<p>
+    <a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> ·
+    <a href="${accountPath(ref, 'calls.csv', { key: name })}">Download as CSV</a>
+  </p>`;
   const kept = { range: query.get('range') ?? '' };
-  return html`<nav class="pager" aria-label="Pages">
-    <span></span>
-    <div class="actions">
-      ${older ? html`<a class="button small" href="${withParameters(path, kept)}">Newest</a>` : NOTHING}
-      ${
-        next === undefined
-          ? NOTHING
-          : html`<a class="button small" rel="next" href="${withParameters(path, { ...kept, before: next })}">Older</a>`
-      }
-    </div>
-  </nav>`;
+  return section(
+    { id: 'calls', title: 'Calls', beside },
+    html`${renderCallsTable(calls.calls, {
+      names,
+      groups: groupNames(deps),
+      made: outputLabelOf(deps),
+      keyOf: () => name,
+    })}
+    ${olderPager({
+      newest: older ? withParameters(path, kept) : undefined,
+      older: calls.next === undefined ? undefined : withParameters(path, { ...kept, before: calls.next }),
+    })}`,
+  );
 }

@@ -13,11 +13,13 @@ import { AccessError } from '../access/access.ts';
 import { callableModels } from './callable-models.ts';
 import type { CallableModel } from './callable-models.ts';
 import { factsOf } from '../queries/key-facts.ts';
-import { renderKeyHead, requestedKey } from './requested-key.ts';
+import { requestedKey, renderHeadOf } from './requested-key.ts';
 import { claimReveal, REVEAL_WINDOW_MS, isRevealed } from './reveal.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import type { Backend } from '../components/form.ts';
+import type { Backend } from '../components/missing-right.ts';
 import { keyPath } from '../paths.ts';
+import { notice } from '../components/notice.ts';
+import { section, empty } from '../components/page.ts';
 
 export const keyCreatedRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage },
@@ -136,17 +138,7 @@ const REFRESH_SECONDS = 2;
 /** The whole page. */
 function renderCreatedPage(view: CreatedView): Html {
   const { apiKey } = view;
-  const { name, namespace } = apiKey.metadata;
-  return html`${renderKeyHead({
-    title: html`The key of <bdi>${name}</bdi>`,
-    here: 'Key',
-    above: {
-      path: keyPath(apiKey),
-      label: name,
-    },
-    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-  })}
-  ${renderCreated(view)}`;
+  return html`${renderHeadOf(apiKey, html`The key of <bdi>${apiKey.metadata.name}</bdi>`, 'Key')} ${renderCreated(view)}`;
 }
 
 /** The part that changes once the key is there. */
@@ -207,16 +199,17 @@ function renderShown({ apiKey, gatewayUrl, call }: CreatedView, text: string): H
     </div>
     ${
       readiness.state === 'NotReady' && !readiness.underWay
-        ? html`<div class="notice warn" id="not-ready">
-            <p><b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p>
-          </div>`
+        ? notice(html`<b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}`, {
+            tone: 'warn',
+            id: 'not-ready',
+          })
         : NOTHING
     }
-    <section class="section" aria-labelledby="first-call">
-      <h2 id="first-call">Your first call</h2>
-      ${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">${placeholders.join(', and ')}.</p>`}
-      ${renderSnippets(snippets)}
-    </section>`;
+    ${section(
+      { id: 'first-call', title: 'Your first call' },
+      html`${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">${placeholders.join(', and ')}.</p>`}
+      ${renderSnippets(snippets)}`,
+    )}`;
 }
 
 function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {
@@ -244,52 +237,51 @@ function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {
 function renderUnreadable({ apiKey }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
-  return html`<div class="empty" id="unreadable">
-    <h2>The key is made, but you may not read it</h2>
-    <p>
-      It is in the Secret <code>${name}</code>. Being shown it takes the right to <code>get</code>
-      <code>secrets</code> in ${namespace}. Whoever has that right can read the key:
-    </p>
-    <pre class="code">${preformatted(readCommand(namespace, name))}</pre>
-  </div>`;
+  return empty(
+    { id: 'unreadable', title: 'The key is made, but you may not read it' },
+    html`<p>
+        It is in the Secret <code>${name}</code>. Being shown it takes the right to <code>get</code>
+        <code>secrets</code> in ${namespace}. Whoever has that right can read the key:
+      </p>
+      <pre class="code">${preformatted(readCommand(namespace, name))}</pre>`,
+  );
 }
 
 function renderOver({ apiKey, backend }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
-  return html`<div class="empty" id="over">
-    <h2>This key is not shown again</h2>
-    <p>
-      A key is shown once, right after it was made.
-      ${
-        backend === 'Kubernetes'
-          ? 'Who may read its Secret can still get it:'
-          : 'It is kept in the data folder, in the Secret'
-      }${backend === 'Files' ? html` <code>${name}</code>.` : NOTHING}
-    </p>
-    ${backend === 'Kubernetes' ? html`<pre class="code">${preformatted(readCommand(namespace, name))}</pre>` : NOTHING}
-    <p>If it is lost, rotate it: that makes a new one.</p>
-  </div>`;
+  return empty(
+    { id: 'over', title: 'This key is not shown again' },
+    html`<p>
+        A key is shown once, right after it was made.
+        ${
+          backend === 'Kubernetes'
+            ? 'Who may read its Secret can still get it:'
+            : 'It is kept in the data folder, in the Secret'
+        }${backend === 'Files' ? html` <code>${name}</code>.` : NOTHING}
+      </p>
+      ${backend === 'Kubernetes' ? html`<pre class="code">${preformatted(readCommand(namespace, name))}</pre>` : NOTHING}
+      <p>If it is lost, rotate it: that makes a new one.</p>`,
+  );
 }
 
 function renderProvided({ apiKey, backend }: CreatedView): Html {
   const { name, namespace } = apiKey.metadata;
   const secret = secretNameOf(apiKey);
   const ready = factsOf(apiKey).readiness.state === 'Ready';
-  return html`<div class="empty" id="provided">
-    <h2>${ready ? 'Your key works' : 'It works once its Secret is there'}</h2>
-    <p>
-      The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never
-      writes it.
-    </p>
-    <pre class="code">
-${preformatted(
-        backend === 'Kubernetes'
-          ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
+  const manifest =
+    backend === 'Kubernetes'
+      ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
 kubectl label secret ${secret} -n ${namespace} ${KEY_LABEL}=${name}`
-          : secretManifest(namespace, secret),
-      )}</pre>
-  </div>`;
+      : secretManifest(namespace, secret);
+  return empty(
+    { id: 'provided', title: ready ? 'Your key works' : 'It works once its Secret is there' },
+    html`<p>
+        The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never
+        writes it.
+      </p>
+      <pre class="code">${preformatted(manifest)}</pre>`,
+  );
 }
 
 function secretManifest(namespace: string, name: string): string {

@@ -6,10 +6,13 @@ import { renderBar } from '#web/theme/bar.ts';
 import { renderStatusMark } from '../components/status-mark.ts';
 import type { KeyFacts } from '../queries/key-facts.ts';
 import { barToneOf } from './overview-view.ts';
+import { namespacedName } from '../../operator/store/resources.ts';
 import { KEY_COLUMNS, keysPath, sortedBy } from './query.ts';
 import type { KeyColumn, KeyRow, KeysQuery } from './query.ts';
 import { SWITCH_FORM, switchValue } from './requested-key.ts';
 import { copyPath, keyPath } from '../paths.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
 
 /** The person's rights, with the namespaces where they have them. */
 export interface KeyRights {
@@ -29,8 +32,6 @@ export const COLUMN_TITLES: Readonly<Record<KeyColumn, string>> = {
   expires: 'Expires',
 };
 
-const NUMERIC: ReadonlySet<KeyColumn> = new Set(['remaining']);
-
 const PERIOD_WORDS = { Never: '', Daily: 'today', Monthly: 'this month' } as const;
 
 interface KeysTable {
@@ -45,30 +46,33 @@ export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html
   const places = columnPlaces(
     rows.flatMap(({ facts: { spentNanoUsd, remainingNanoUsd = 0n } }) => [spentNanoUsd, remainingNanoUsd]),
   );
-  return html`<div class="table-box keys-box">
-    <table class="table cards keys-table" id="keys-table">
-      <caption class="vh">
-        API keys with what they have spent and their status
-      </caption>
-      <thead>
-        <tr>
-          ${KEY_COLUMNS.map((column) => heading(column, query))}
-          <th scope="col"><span class="vh">Actions</span></th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map((row) => renderRow(row, { rights, nowMs, places }))}
-      </tbody>
-    </table>
-  </div>`;
+  const columns = KEY_COLUMNS.map((column): Column<KeyRow> => ({
+    title: COLUMN_TITLES[column],
+    sort: sortOf(column, query),
+    ...cellsOf(column, { rights, nowMs, places }),
+  }));
+  const actionColumn: Column<KeyRow> = {
+    title: 'Actions',
+    hidden: true,
+    style: 'cell-actions',
+    cell: ({ facts }) => actions(facts, rights),
+  };
+  return table([...columns, actionColumn], rows, {
+    caption: 'API keys with what they have spent and their status',
+    cards: true,
+    id: 'keys-table',
+    style: 'keys-table',
+    boxStyle: 'keys-box',
+    row: ({ facts: { apiKey } }) => html`data-key="${namespacedName(apiKey.metadata)}"`,
+  });
 }
 
-function heading(column: KeyColumn, query: KeysQuery): Html {
-  const order =
-    query.sort.column === column ? html`aria-sort="${query.sort.descending ? 'descending' : 'ascending'}"` : NOTHING;
-  return html`<th scope="col" ${NUMERIC.has(column) ? html`class="num"` : NOTHING} ${order}>
-    <a href="${keysPath(sortedBy(query, column))}">${COLUMN_TITLES[column]}</a>
-  </th>`;
+function sortOf(column: KeyColumn, query: KeysQuery): NonNullable<Column<KeyRow>['sort']> {
+  const { sort } = query;
+  return {
+    href: keysPath(sortedBy(query, column)),
+    order: sort.column === column ? (sort.descending ? 'descending' : 'ascending') : undefined,
+  };
 }
 
 interface RowContext {
@@ -78,31 +82,44 @@ interface RowContext {
   readonly places: number;
 }
 
-function renderRow({ facts, finding, group }: KeyRow, { rights, nowMs, places }: RowContext): Html {
+function cellsOf(
+  column: KeyColumn,
+  { rights, nowMs, places }: RowContext,
+): Pick<Column<KeyRow>, 'cell' | 'num' | 'style'> {
+  switch (column) {
+    case 'name':
+      return { cell: renderName };
+    case 'status':
+      return { cell: ({ finding }) => renderStatusMark(finding) };
+    case 'enabled':
+      return { cell: ({ facts }) => enabledSwitch(facts, rights.change.has(facts.apiKey.metadata.namespace)) };
+    case 'group':
+      return { style: 'keys-group', cell: ({ group }) => html`<bdi>${group}</bdi>` };
+    case 'spent':
+      return { cell: ({ facts }) => spentOfLimit(facts, places) };
+    case 'remaining':
+      return { num: true, cell: ({ facts }) => remaining(facts, places) };
+    case 'used':
+      return {
+        cell: ({ facts: { lastUsedMs } }) =>
+          lastUsedMs === undefined ? none('Never') : renderTime(lastUsedMs, 'minute'),
+      };
+    case 'expires':
+      return { cell: ({ facts }) => expires(facts, nowMs) };
+  }
+}
+
+function renderName({ facts: { apiKey } }: KeyRow): Html {
   const {
     metadata: { namespace, name },
     status,
-  } = facts.apiKey;
-  return html`<tr data-key="${namespace}/${name}">
-    <th scope="row" class="main">
-      <a href="${keyPath(facts.apiKey)}"><bdi>${name}</bdi></a
-      ><small
-        ><bdi>${namespace}</bdi>${
-          status?.keyPrefix === undefined ? NOTHING : html` · <code>${status.keyPrefix}…</code>`
-        }</small
-      >
-    </th>
-    <td data-label="Status">${renderStatusMark(finding)}</td>
-    <td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td>
-    <td data-label="Group" class="keys-group"><bdi>${group}</bdi></td>
-    <td data-label="Spent of limit">${spentOfLimit(facts, places)}</td>
-    <td data-label="Remaining" class="num">${remaining(facts, places)}</td>
-    <td data-label="Last used">
-      ${facts.lastUsedMs === undefined ? none('Never') : renderTime(facts.lastUsedMs, 'minute')}
-    </td>
-    <td data-label="Expires">${expires(facts, nowMs)}</td>
-    <td class="cell-actions">${actions(facts, rights)}</td>
-  </tr>`;
+  } = apiKey;
+  return html`<a href="${keyPath(apiKey)}"><bdi>${name}</bdi></a
+    ><small
+      ><bdi>${namespace}</bdi>${
+        status?.keyPrefix === undefined ? NOTHING : html` · <code>${status.keyPrefix}…</code>`
+      }</small
+    >`;
 }
 
 function none(text: string): Html {

@@ -28,9 +28,14 @@ import type { KeyRights } from './list-table.ts';
 import { changeKey, keyRef, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue } from './requested-key.ts';
 import type { SwitchRequest } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { csrfField, renderMissingRight } from '../components/form.ts';
-import type { Backend } from '../components/form.ts';
+import { postForm } from '../components/form.ts';
+import { renderMissingRight, rightsOf } from '../components/missing-right.ts';
+import type { Backend, MissingRight } from '../components/missing-right.ts';
 import { keyPath } from '../paths.ts';
+import { pageHead, empty } from '../components/page.ts';
+import { filters, searchFilter, selectFilter } from '../components/filters.ts';
+import { pager } from '../components/pager.ts';
+import { doneNotice } from '../components/notice.ts';
 
 export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: openKeys },
@@ -43,11 +48,11 @@ const DELETED = /^[a-z0-9][-a-z0-9.]*\/[a-z0-9][-a-z0-9.]*$/;
 function openKeys(request: PageRequest): Promise<HandlerResult> {
   const query = parseKeysQuery(request.query);
   const known = request.query.get('part');
-  return known === null ? keysPage(request, query, doneNotice(request)) : keysPart(request, query, known);
+  return known === null ? keysPage(request, query, deletedText(request)) : keysPart(request, query, known);
 }
 
 /** The notice about a deleted key: only a name, because an address can claim anything. */
-function doneNotice({ query }: PageRequest): string | undefined {
+function deletedText({ query }: PageRequest): string | undefined {
   const deleted = query.get('deleted') ?? '';
   return DELETED.test(deleted) ? `The key ${deleted} is deleted.` : undefined;
 }
@@ -87,7 +92,7 @@ async function keysView(
     rights,
     csrf,
     nowMs,
-    backend: deps.access.backend,
+    missing: rightsOf(deps.access.backend, person),
     done,
     off: switchedOff(request, listing.objects, rights),
   };
@@ -162,25 +167,23 @@ function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { chang
 
 /** keys.js shows the same after a switch, and removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey | undefined): Html {
-  return html`<div id="keys-undo" role="status">
-    ${
-      apiKey === undefined
-        ? NOTHING
-        : html`<p class="notice">
-            <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
-            <button
-              type="submit"
-              class="button small"
-              form="${SWITCH_FORM}"
-              formaction="${keyPath(apiKey, 'enabled')}"
-              name="to"
-              value="${switchValue(apiKey)}"
-            >
-              Undo
-            </button>
-          </p>`
-    }
-  </div>`;
+  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : renderUndoNotice(apiKey)}</div>`;
+}
+
+function renderUndoNotice(apiKey: ApiKey): Html {
+  return html`<p class="notice">
+    <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
+    <button
+      type="submit"
+      class="button small"
+      form="${SWITCH_FORM}"
+      formaction="${keyPath(apiKey, 'enabled')}"
+      name="to"
+      value="${switchValue(apiKey)}"
+    >
+      Undo
+    </button>
+  </p>`;
 }
 
 /** Always a view of the list, whatever was posted. */
@@ -195,7 +198,7 @@ interface KeysView {
   readonly rights: KeyRights;
   readonly csrf: string;
   readonly nowMs: number;
-  readonly backend: Backend;
+  readonly missing: MissingRight;
   /** What was just done, in words. */
   readonly done: string | undefined;
   /** The key that was just switched off. */
@@ -205,40 +208,22 @@ interface KeysView {
 /** The whole page. */
 function renderKeys(view: KeysView): Html {
   const { selection, query, rights, csrf, done, off } = view;
-  const empty = selection.total === 0;
-  return html`${renderKeysHead(rights.create.length > 0 && !empty)}
-  ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-  ${
-    empty
-      ? renderNoKeys(rights.create.length > 0, view.backend)
-      : html`${renderFilters(selection, query)}
-          <form method="post" id="${SWITCH_FORM}">
-            ${csrfField(csrf)} <input type="hidden" name="view" value="${keysPath(query)}" />
-          </form>
-          <div class="bar-line">
-            <p class="count" id="keys-count" role="status">${countText(view)}</p>
-            <p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p>
-          </div>
-          ${renderUndo(off)}
-          <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`
-  }`;
-}
-
-/** The heading, with a link to a new key for people who may create one. */
-function renderKeysHead(create: boolean): Html {
-  return html`<div class="page-head">
-    <div>
-      <h1>API keys</h1>
-      <p class="lede">What programs call models with, each within its own limit.</p>
+  const mayCreate = rights.create.length > 0;
+  const create = html`<a class="button primary" href="/keys/new">Create key</a>`;
+  const list = html`${renderFilters(selection, query)}
+    ${postForm({ action: '/keys', csrf, id: SWITCH_FORM, style: '', hidden: { view: keysPath(query) } }, NOTHING)}
+    <div class="bar-line">
+      <p class="count" id="keys-count" role="status">${countText(view)}</p>
+      <p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p>
     </div>
-    ${
-      create
-        ? html`<div class="actions">
-            <a class="button primary" href="/keys/new">Create key</a>
-          </div>`
-        : NOTHING
-    }
-  </div>`;
+    ${renderUndo(off)}
+    <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`;
+  return html`${pageHead({
+    title: 'API keys',
+    lede: 'What programs call models with, each within its own limit.',
+    ...(mayCreate && selection.total > 0 && { actions: create }),
+  })}
+  ${doneNotice(done)} ${selection.total === 0 ? renderNoKeys(mayCreate, view.missing) : list}`;
 }
 
 /** The list for the page's script; empty if the script's version is current. */
@@ -264,46 +249,28 @@ function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, q
   const held = KEY_STATUSES.filter((status) => statuses.has(status)).map(
     (status) => [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const,
   );
-  return html`<form
-    class="filters keys-filters"
-    id="keys-filters"
-    method="get"
-    action="/keys"
-    role="search"
-    aria-label="API keys"
-  >
-    <label class="search">
-      <span>Search</span>
-      <input
-        type="search"
-        name="q"
-        value="${query.text}"
-        placeholder="Name, namespace, prefix or group"
-        autocomplete="off"
-        spellcheck="false"
-      />
-    </label>
-    <label>
-      <span>Status</span>
-      ${select('status', `All (${formatCount(total)})`, held, query.status ?? '')}
-    </label>
-    <label>
-      <span>Namespace</span>
-      ${select('namespace', 'All namespaces', names, query.namespace)}
-    </label>
-    <label>
-      <span>Group</span>
-      ${select('group', 'All groups', groups, query.group)}
-    </label>
-    <label class="keys-sort">
-      <span>Sort by</span>
-      ${sortChoice(query)}
-    </label>
-    <div class="actions">
-      <button type="submit" class="button">Apply</button>
-      <a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}>Clear</a>
-    </div>
-  </form>`;
+  const clear = html`<a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}
+    >Clear</a
+  >`;
+  return filters({ action: '/keys', label: 'API keys', style: 'keys-filters', id: 'keys-filters', clear }, [
+    searchFilter(query.text, 'Name, namespace, prefix or group'),
+    keptFilter({
+      label: 'Status',
+      name: 'status',
+      all: `All (${formatCount(total)})`,
+      options: held,
+      chosen: query.status ?? '',
+    }),
+    keptFilter({
+      label: 'Namespace',
+      name: 'namespace',
+      all: 'All namespaces',
+      options: names,
+      chosen: query.namespace,
+    }),
+    keptFilter({ label: 'Group', name: 'group', all: 'All groups', options: groups, chosen: query.group }),
+    sortChoice(query),
+  ]);
 }
 
 /** Shown on phones, where the table has no head. */
@@ -312,29 +279,26 @@ function sortChoice({ sort }: KeysQuery): Html {
     { column, descending: false },
     { column, descending: true },
   ]);
-  return html`<select name="sort">
-    ${orders.map(
-      (order) =>
-        html`<option
-          value="${formatSort(order)}"
-          ${flag('selected', order.column === sort.column && order.descending === sort.descending)}
-        >
-          ${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}
-        </option>`,
-    )}
-  </select>`;
+  return selectFilter({
+    label: 'Sort by',
+    name: 'sort',
+    options: orders.map((order) => [
+      formatSort(order),
+      `${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}`,
+    ]),
+    chosen: formatSort(sort),
+    style: 'keys-sort',
+  });
 }
 
-/** Of values with their labels. A value that is chosen although nothing has it any more is still shown as chosen. */
-function select(name: string, all: string, values: readonly (readonly [string, string])[], chosen: string): Html {
-  const known = chosen === '' || values.some(([value]) => value === chosen);
-  const options = known ? values : [...values, [chosen, labelOf(chosen)] as const];
-  return html`<select name="${name}">
-    <option value="">${all}</option>
-    ${options.map(
-      ([value, label]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${label}</option>`,
-    )}
-  </select>`;
+/** A value that is chosen although nothing has it any more is still shown as chosen. */
+function keptFilter({ options, chosen, ...filter }: Parameters<typeof selectFilter>[0]): Html {
+  const known = chosen === '' || options.some(([value]) => value === chosen);
+  return selectFilter({
+    ...filter,
+    options: known ? options : [...options, [chosen, labelOf(chosen)] as const],
+    chosen,
+  });
 }
 
 function labelOf(value: string): string {
@@ -342,21 +306,13 @@ function labelOf(value: string): string {
   return status ? `${KEY_STATUS_LABELS[status]} (0)` : value;
 }
 
-function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery): Html {
-  if (pages === 1) return NOTHING;
-  const first = (page - 1) * KEYS_PER_PAGE + 1;
-  const link = (to: number, label: string): Html =>
-    html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages">
-    <p>
-      ${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page
-      ${formatCount(page)} of ${formatCount(pages)}
-    </p>
-    <div class="actions">
-      ${page > 2 ? link(1, 'First') : NOTHING} ${page > 1 ? link(page - 1, 'Previous') : NOTHING}
-      ${page < pages ? link(page + 1, 'Next') : NOTHING} ${page < pages - 1 ? link(pages, 'Last') : NOTHING}
-    </div>
-  </nav>`;
+function renderPager({ page, matches }: KeysSelection, query: KeysQuery): Html {
+  return pager({
+    page,
+    pageSize: KEYS_PER_PAGE,
+    total: matches,
+    hrefOf: (to) => keysPath({ ...query, page: to }),
+  });
 }
 
 function countText({ selection: { matches, total } }: KeysView): string {
@@ -382,42 +338,39 @@ function versionOf({ selection: { rows, matches, total, page }, query, rights }:
 }
 
 /** There is no key at all. */
-function renderNoKeys(mayCreate: boolean, backend: Backend): Html {
-  return html`<div class="empty" id="no-keys">
-    <h2>No keys yet</h2>
-    <p>
-      With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this
-      gateway's address.
-    </p>
-    ${
-      mayCreate
-        ? html`<div class="actions">
-            <a class="button primary" href="/keys/new">Create your first key</a>
-          </div>`
-        : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`
-    }
-  </div>`;
+function renderNoKeys(mayCreate: boolean, missing: MissingRight): Html {
+  return empty(
+    {
+      id: 'no-keys',
+      title: 'No keys yet',
+      ...(mayCreate && { actions: html`<a class="button primary" href="/keys/new">Create your first key</a>` }),
+    },
+    html`<p>
+        With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this
+        gateway's address.
+      </p>
+      ${
+        mayCreate
+          ? NOTHING
+          : html`<p>You may see keys, but not create any. ${renderMissingRight(missing, 'create')}</p>`
+      }`,
+  );
 }
 
 /** There are keys, but none matches the filter. */
 function renderNoMatch(): Html {
-  return html`<div class="empty" id="no-match">
-    <h2>No key matches</h2>
-    <p>Search for fewer words, or choose other filters.</p>
-    <div class="actions">
-      <a class="button" href="/keys">Show all keys</a>
-    </div>
-  </div>`;
+  return empty(
+    { id: 'no-match', title: 'No key matches', actions: html`<a class="button" href="/keys">Show all keys</a>` },
+    html`<p>Search for fewer words, or choose other filters.</p>`,
+  );
 }
 
 /** The person may not see keys in any known namespace. */
 function renderNotAllowed(person: string, backend: Backend): Html {
-  return html`<div class="page-head">
-      <h1>API keys</h1>
-    </div>
-    <div class="empty" id="not-allowed">
-      <h2>You may not see any API keys</h2>
-      <p>
+  return html`${pageHead({ title: 'API keys' })}
+  ${empty(
+    { id: 'not-allowed', title: 'You may not see any API keys' },
+    html`<p>
         Signed in as <b><bdi>${person}</bdi></b
         >. Seeing the keys of a namespace takes the rights <code>get</code> and <code>list</code> on
         <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and
@@ -428,8 +381,8 @@ function renderNotAllowed(person: string, backend: Backend): Html {
           ? html`<p>Whoever administers the namespace can give them:</p>
               <pre class="code">${preformatted(grantCommands(person))}</pre>`
           : NOTHING
-      }
-    </div>`;
+      }`,
+  )}`;
 }
 
 function grantCommands(person: string): string {

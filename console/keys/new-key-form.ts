@@ -11,15 +11,18 @@ import {
   renderHint,
   selectField,
   textField,
+  choiceField,
 } from '../components/field.ts';
-import { csrfField, renderMissingRight } from '../components/form.ts';
-import type { Backend } from '../components/form.ts';
+import { postForm, formActions } from '../components/form.ts';
+import { renderMissingRight } from '../components/missing-right.ts';
+import type { MissingRight } from '../components/missing-right.ts';
 import { RATE_FIELDS } from '../components/rate-limits.ts';
 import { FIELD_LABELS, MORE_FIELDS, renderMainFields, renderMoreFields } from './key-form.ts';
 import type { KeyFormView } from './key-form.ts';
 import { idOf } from './payers.ts';
 import type { Payer } from './payers.ts';
 import { renderKeyHead } from './requested-key.ts';
+import { empty } from '../components/page.ts';
 
 export interface NewKeyView extends KeyFormView {
   /** undefined: the person may not see accounts, and types the name. */
@@ -42,30 +45,27 @@ const MAX_LISTED = 200;
 /** The whole page. */
 export function renderNewKey(view: NewKeyView): Html {
   const { form, errors, csrf } = view;
+  const name = textField({
+    field: 'name',
+    label: 'Name',
+    value: form.name,
+    errors,
+    attributes: NAME,
+    hint: 'What the key is for. “My CI Bot” becomes my-ci-bot; it cannot be changed later.',
+    below: html`<p class="hint" id="name-becomes" aria-live="polite"></p>`,
+  });
+  const more = html`<details class="fold key-more" ${flag('open', showsMore(view))}>
+    <summary>More options</summary>
+    <p class="hint">Models, expiry, limits of calls and tokens, and where the key comes from.</p>
+    <div class="form key-fields">${renderMoreFields(view)} ${renderOrigin(form, errors)}</div>
+  </details>`;
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-    ${errorSummary(errors, (field) => FIELD_LABELS[field])}
-    <form class="form key-form" id="key-form" method="post" action="/keys/new" novalidate>
-      ${csrfField(csrf)}
-      ${textField({
-        field: 'name',
-        label: 'Name',
-        value: form.name,
-        errors,
-        attributes: NAME,
-        hint: 'What the key is for. “My CI Bot” becomes my-ci-bot; it cannot be changed later.',
-        below: html`<p class="hint" id="name-becomes" aria-live="polite"></p>`,
-      })}
-      ${renderAccount(view)} ${renderMainFields(view)}
-      <details class="fold key-more" ${flag('open', showsMore(view))}>
-        <summary>More options</summary>
-        <p class="hint">Models, expiry, limits of calls and tokens, and where the key comes from.</p>
-        <div class="form key-fields">${renderMoreFields(view)} ${renderOrigin(form, errors)}</div>
-      </details>
-      <div class="form-actions">
-        <button type="submit" class="button primary">Create key</button>
-        <a class="button" href="/keys">Cancel</a>
-      </div>
-    </form>`;
+  ${errorSummary(errors, (field) => FIELD_LABELS[field])}
+  ${postForm(
+    { id: 'key-form', action: '/keys/new', csrf, style: 'form key-form', novalidate: true },
+    html`${name} ${renderAccount(view)} ${renderMainFields(view)} ${more}
+    ${formActions({ submit: 'Create key', cancel: '/keys' })}`,
+  )}`;
 }
 
 /** Whether the folded part is open: something in it was chosen, or is wrong. */
@@ -175,76 +175,68 @@ interface NoAccountView {
   readonly namespaces: readonly string[];
   /** Where the person may create one. */
   readonly where: readonly string[];
-  readonly backend: Backend;
+  readonly missing: MissingRight;
 }
 
 /** A key needs an account first. */
-export function renderNoAccount({ namespaces, where, backend }: NoAccountView): Html {
+export function renderNoAccount({ namespaces, where, missing }: NoAccountView): Html {
   const here =
     namespaces.length === 1
       ? html`The namespace <b><bdi>${namespaces[0] ?? ''}</bdi></b> has no account.`
       : html`None of your namespaces has an account that you may see.`;
+  const mayCreate = where.length > 0;
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-    <div class="empty" id="no-account">
-      <h2>First, an account</h2>
-      <p>${here} An account holds the credit that keys spend.</p>
-      ${
-        where.length > 0
-          ? html`<div class="actions">
-              <a class="button primary" href="/wallet/new?next=key">Create account</a>
-            </div>`
-          : html`<p>
-              ${
-                backend === 'Kubernetes'
-                  ? html`Whoever may <code>create</code> <code>accounts.modelgateway.dev</code> there creates one.`
-                  : renderMissingRight(backend, 'create')
-              }
-            </p>`
-      }
-    </div>`;
+  ${empty(
+    {
+      id: 'no-account',
+      title: 'First, an account',
+      ...(mayCreate && { actions: html`<a class="button primary" href="/wallet/new?next=key">Create account</a>` }),
+    },
+    html`<p>${here} An account holds the credit that keys spend.</p>
+      ${mayCreate ? NOTHING : html`<p>${renderMissingRight(missing, 'create', { kind: 'accounts' })}</p>`}`,
+  )}`;
 }
 
 /** Shown to people without the right to create keys. `namespace`: where they asked for it; empty: anywhere. */
-export function renderMayNotCreate(backend: Backend, namespace: string): Html {
+export function renderMayNotCreate(missing: MissingRight, namespace: string): Html {
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-    <div class="empty" id="may-not-create">
-      <h2>You may not create ${namespace === '' ? 'API keys' : html`keys in <bdi>${namespace}</bdi>`}</h2>
-      <p>${renderMissingRight(backend, 'create')}</p>
-      <div class="actions">
-        <a class="button" href="/keys">Back to the keys</a>
-      </div>
-    </div>`;
+  ${empty(
+    {
+      id: 'may-not-create',
+      title: html`You may not create ${namespace === '' ? 'API keys' : html`keys in <bdi>${namespace}</bdi>`}`,
+      actions: html`<a class="button" href="/keys">Back to the keys</a>`,
+    },
+    html`<p>${renderMissingRight(missing, 'create')}</p>`,
+  )}`;
 }
 
 /** The fields for a key that the person brings along. */
 function renderOrigin(form: KeyForm, errors: readonly FormError[]): Html {
-  const radio = (value: string, label: string, note: Html): Html =>
-    html`<label class="choice">
-      <input type="radio" name="keyType" value="${value}" ${flag('checked', form.keyType === value)} />
-      <span>${label}<small>${note}</small></span>
-    </label>`;
-  return html`<fieldset
-      class="choices"
-      id="${fieldId('keyType')}"
-      tabindex="-1"
-      ${describedBy('keyType', errors, false)}
-    >
-      <legend>${FIELD_LABELS.keyType}</legend>
-      ${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
-      ${radio(
-        'Provided',
-        'From a Secret that you make',
-        html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
-      )}
-      ${renderErrors('keyType', errors)}
-    </fieldset>
-    ${textField({
-      field: 'secret',
-      label: 'Secret',
-      value: form.secret,
-      errors,
-      hint: "Empty: the key's name with -key added.",
-      attributes: OBJECT_NAME,
-      short: true,
-    })}`;
+  return html`${choiceField({
+    field: 'keyType',
+    label: FIELD_LABELS.keyType,
+    value: form.keyType,
+    errors,
+    choices: [
+      {
+        value: 'Generated',
+        label: 'The gateway makes it',
+        note: 'It is shown to you once, right afterwards, and kept in a Secret.',
+      },
+      {
+        value: 'Provided',
+        label: 'From a Secret that you make',
+        note: html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
+      },
+    ],
+  })}
+  ${textField({
+    field: 'secret',
+    label: 'Secret',
+    value: form.secret,
+    errors,
+    hint: "Empty: the key's name with -key added.",
+    attributes: OBJECT_NAME,
+    short: true,
+  })}`;
 }

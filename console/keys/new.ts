@@ -22,6 +22,7 @@ import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { RATE_FIELDS } from '../components/rate-limits.ts';
 import { createdPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
+import { rightsOf } from '../components/missing-right.ts';
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/new', handle: newKeyPage },
@@ -181,9 +182,12 @@ async function formPage(
   const { payers, namespaces } = choices;
   const within = [...new Set(payers?.map(({ namespace }) => namespace) ?? namespaces)];
   const mayCreate = new Set(await person.namespaces('create', 'Account'));
-  const where = namespaces.filter((namespace) => mayCreate.has(namespace) && namespace !== deps.gatewayNamespace);
+  const where = namespaces.filter((namespace) => mayCreate.has(namespace));
   if (payers?.length === 0) {
-    return { page: { ...PAGE, body: renderNoAccount({ namespaces, where, backend: deps.access.backend }) }, status };
+    return {
+      page: { ...PAGE, body: renderNoAccount({ namespaces, where, missing: rightsOf(deps.access.backend, person) }) },
+      status,
+    };
   }
   const body = renderNewKey({
     form,
@@ -192,13 +196,14 @@ async function formPage(
     namespaces,
     csrf,
     others: [],
-    withoutAccount: where.filter((namespace) => !within.includes(namespace)),
+    // tenants' accounts are not in the gateway's own namespace as a rule
+    withoutAccount: where.filter((each) => !within.includes(each) && each !== deps.gatewayNamespace),
     groups: groupsOfNamespaces(request, within.length === 0 ? namespaces : within, form.group),
     chosenPayer: form.account === '' ? '' : idOf({ namespace: form.namespace, name: form.account }),
   });
   return { page: { ...PAGE, body, scripts: ['key-form.js'] }, status };
 }
 
-function mayNotCreate({ deps }: PageRequest, namespace: string): HandlerResult {
-  return { page: { ...PAGE, body: renderMayNotCreate(deps.access.backend, namespace) }, status: 403 };
+function mayNotCreate({ deps, person }: PageRequest, namespace: string): HandlerResult {
+  return { page: { ...PAGE, body: renderMayNotCreate(rightsOf(deps.access.backend, person), namespace) }, status: 403 };
 }

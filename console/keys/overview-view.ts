@@ -13,6 +13,11 @@ import type { KeyFacts } from '../queries/key-facts.ts';
 import { isLow } from '../queries/key-status.ts';
 import type { KeyStatusFinding } from '../queries/key-status.ts';
 import { accountPath } from '../paths.ts';
+import { notice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import { table } from '../components/table.ts';
+import type { Fact } from '../components/facts.ts';
+import { facts, figures } from '../components/facts.ts';
 
 export interface KeyOverview {
   readonly apiKey: ApiKey;
@@ -28,19 +33,20 @@ export interface KeyOverview {
 export function renderKeyOverview(view: KeyOverview): Html {
   const { apiKey, finding } = view;
   return html`${renderStatusNotice(finding)} ${renderFigures(view)}
-    <section class="section" aria-labelledby="details">
-      <h2 id="details">Details</h2>
-      <dl class="facts key-facts">${renderSettings(view)}${renderIdentity(apiKey, view.nowMs)}</dl>
-      ${renderConditions(apiKey.status?.conditions ?? [])}
-    </section>`;
+  ${section(
+    { id: 'details', title: 'Details' },
+    html`${facts([...settingsOf(view), ...identityOf(apiKey, view.nowMs)], 'key-facts')}
+    ${renderConditions(apiKey.status?.conditions ?? [])}`,
+  )}`;
 }
 
 /** Why calls are refused, or will be soon. */
 function renderStatusNotice({ tone, label, message }: KeyStatusFinding): Html {
   if (message === '') return NOTHING;
-  return html`<div class="notice${tone === 'bad' || tone === 'warn' ? ` ${tone}` : ''}" id="key-status-reason">
-    <p><b>${label}.</b> ${message}</p>
-  </div>`;
+  return notice(html`<b>${label}.</b> ${message}`, {
+    id: 'key-status-reason',
+    ...((tone === 'bad' || tone === 'warn') && { tone }),
+  });
 }
 
 const PERIOD_WORDS = { Never: '', Daily: ' today', Monthly: ' this month' } as const;
@@ -51,34 +57,30 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const { period } = apiKey.spec.quota;
   const { spentNanoUsd, remainingNanoUsd } = facts;
   const places = columnPlaces([spentNanoUsd, remainingNanoUsd ?? 0n]);
-  return html`<dl class="figures" id="key-figures">
-    <div>
-      <dt>Status</dt>
-      <dd id="key-status">${renderStatusDot(finding)}</dd>
-    </div>
-    <div>
-      <dt>Remaining${PERIOD_WORDS[period]}</dt>
-      <dd>
-        ${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd, places)}<small>${
-          facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
-        }</small>${changeLimit}
-      </dd>
-    </div>
-    <div>
-      <dt>Spent${PERIOD_WORDS[period]}</dt>
-      <dd>
-        ${remainingNanoUsd === undefined ? renderUsd(spentNanoUsd) : renderSpent(spentNanoUsd, places)}${renderShare(facts)}${
+  return figures(
+    [
+      { label: 'Status', value: renderStatusDot(finding), attributes: html`id="key-status"` },
+      {
+        label: `Remaining${PERIOD_WORDS[period]}`,
+        value: remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd, places),
+        note: facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit',
+        below: changeLimit,
+      },
+      {
+        label: `Spent${PERIOD_WORDS[period]}`,
+        value: remainingNanoUsd === undefined ? renderUsd(spentNanoUsd) : renderSpent(spentNanoUsd, places),
+        below: html`${renderShare(facts)}${
           period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
-        }
-      </dd>
-    </div>
-    <div>
-      <dt>Last call</dt>
-      <dd class="key-moment">
-        ${facts.lastUsedMs === undefined ? 'None yet' : renderTime(facts.lastUsedMs, 'minute')}
-      </dd>
-    </div>
-  </dl>`;
+        }`,
+      },
+      {
+        label: 'Last call',
+        value: facts.lastUsedMs === undefined ? 'None yet' : renderTime(facts.lastUsedMs, 'minute'),
+        attributes: html`class="key-moment"`,
+      },
+    ],
+    'key-figures',
+  );
 }
 
 function renderShare({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
@@ -93,50 +95,33 @@ export function barToneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
   return isLow(spentNanoUsd, limitNanoUsd) ? 'warn' : 'plain';
 }
 
-function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Html {
+function settingsOf({ apiKey: { metadata, spec }, group }: KeyOverview): readonly Fact[] {
   const { accountRef, models, maxConcurrency, rateLimits, expirationTime } = spec;
   const account = accountPath({ namespace: metadata.namespace, name: accountRef.name });
-  return html`<dt>Group</dt>
-    <dd><bdi>${group}</bdi></dd>
-    <dt>Account</dt>
-    <dd>
-      <a href="${account}"><bdi>${accountRef.name}</bdi></a>
-    </dd>
-    <dt>Models</dt>
-    <dd>${models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`}</dd>
-    <dt>Expires</dt>
-    <dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
-    <dt>Concurrent calls</dt>
-    <dd>${maxConcurrency ?? 'Any number'}</dd>
-    <dt>Per minute</dt>
-    <dd>${rateText(rateLimits) || 'No limit'}</dd>`;
+  return [
+    ['Group', html`<bdi>${group}</bdi>`],
+    ['Account', html`<a href="${account}"><bdi>${accountRef.name}</bdi></a>`],
+    ['Models', models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`],
+    ['Expires', expirationTime === undefined ? 'Never' : timeOf(expirationTime)],
+    ['Concurrent calls', maxConcurrency ?? 'Any number'],
+    ['Per minute', rateText(rateLimits) || 'No limit'],
+  ];
 }
 
-function renderIdentity(apiKey: ApiKey, nowMs: number): Html {
+function identityOf(apiKey: ApiKey, nowMs: number): readonly Fact[] {
   const {
     metadata: { creationTimestamp },
     spec: { key },
     status,
   } = apiKey;
-  return html`<dt>Key</dt>
-    <dd>
-      ${
-        status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`
-      }${renderRotation(apiKey)}
-    </dd>
-    ${renderPrevious(apiKey, nowMs)}
-    <dt>Secret</dt>
-    <dd>
-      <code>${secretNameOf(apiKey)}</code>${
-        key.type === 'Provided' ? html` <small class="soft">yours; the gateway never writes it</small>` : NOTHING
-      }
-    </dd>
-    ${
-      creationTimestamp === undefined
-        ? NOTHING
-        : html`<dt>Created</dt>
-            <dd>${timeOf(creationTimestamp)}</dd>`
-    }`;
+  const prefix = status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`;
+  const own = key.type === 'Provided' ? html` <small class="soft">yours; the gateway never writes it</small>` : NOTHING;
+  return [
+    ['Key', html`${prefix}${renderRotation(apiKey)}`],
+    ...previousOf(apiKey, nowMs),
+    ['Secret', html`<code>${secretNameOf(apiKey)}</code>${own}`],
+    ['Created', creationTimestamp === undefined ? undefined : timeOf(creationTimestamp)],
+  ];
 }
 
 /** As `kubectl get -o yaml` shows them. */
@@ -144,31 +129,17 @@ function renderConditions(conditions: readonly Condition[]): Html {
   if (conditions.length === 0) return NOTHING;
   return html`<details class="fold key-conditions">
     <summary>Conditions in Kubernetes</summary>
-    <div class="table-box" tabindex="0" role="region" aria-label="Conditions">
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col">Status</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Message</th>
-            <th scope="col">Since</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${conditions.map(
-            ({ type, status, reason, message, lastTransitionTime }) =>
-              html`<tr>
-                <th scope="row">${type}</th>
-                <td>${status}</td>
-                <td>${reason}</td>
-                <td class="wrap">${message}</td>
-                <td>${timeOf(lastTransitionTime)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${table<Condition>(
+      [
+        { title: 'Type', cell: ({ type }) => type },
+        { title: 'Status', cell: ({ status }) => status },
+        { title: 'Reason', cell: ({ reason }) => reason },
+        { title: 'Message', style: 'wrap', cell: ({ message }) => message },
+        { title: 'Since', cell: ({ lastTransitionTime }) => timeOf(lastTransitionTime) },
+      ],
+      conditions,
+      { label: 'Conditions' },
+    )}
   </details>`;
 }
 
@@ -180,11 +151,15 @@ function renderRotation({ spec: { key }, status }: ApiKey): Html {
 }
 
 /** Replaced keys that still work. */
-export function renderPrevious({ status }: ApiKey, nowMs: number): Html {
+export function previousOf({ status }: ApiKey, nowMs: number): readonly Fact[] {
   const working = (status?.previousKeys ?? []).filter(({ expirationTime }) => Date.parse(expirationTime) > nowMs);
-  if (working.length === 0) return NOTHING;
-  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt>
-    <dd>${working.map(({ expirationTime }) => html`<div>works until ${timeOf(expirationTime)}</div>`)}</dd>`;
+  if (working.length === 0) return [];
+  return [
+    [
+      working.length === 1 ? 'Old key' : 'Old keys',
+      html`${working.map(({ expirationTime }) => html`<div>works until ${timeOf(expirationTime)}</div>`)}`,
+    ],
+  ];
 }
 
 function timeOf(time: string): Html | string {

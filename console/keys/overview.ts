@@ -1,7 +1,6 @@
 /** The overview of a key: its status, what remains, and what it is; and the change of its limit from there. */
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { html, NOTHING } from '#web/html.ts';
-import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import { groupNames } from '../queries/names.ts';
 import { readKeyStatuses } from '../queries/key-statuses.ts';
@@ -12,11 +11,14 @@ import { changeKey, requestedKey, requestedKeyWithUid } from './requested-key.ts
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { keyPath } from '../paths.ts';
 import { UNLIMITED } from '../queries/key-facts.ts';
+import { doneNotice } from '../components/notice.ts';
 
 export const keyOverviewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name', handle: showKey },
   { method: 'POST', path: '/keys/:namespace/:name/limit', handle: changeLimit },
 ];
+
+const LIMIT_CHANGED = 'The limit is changed. It is in force on all proxies within seconds.';
 
 async function showKey(request: PageRequest): Promise<HandlerResult> {
   const { person, deps, nowMs, csrf } = request;
@@ -26,21 +28,16 @@ async function showKey(request: PageRequest): Promise<HandlerResult> {
     person.may('patch', 'ApiKey', { namespace, name }),
     readKeyStatuses(request, [apiKey]),
   ]);
-  const body = html`${renderDone(request)}${renderKeyOverview({
-    apiKey,
-    finding: statusOf(apiKey),
-    nowMs,
-    group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,
-    changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING,
-  })}`;
+  const body = html`${doneNotice(request.query.get('done') === 'limit' ? LIMIT_CHANGED : undefined)}${renderKeyOverview(
+    {
+      apiKey,
+      finding: statusOf(apiKey),
+      nowMs,
+      group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,
+      changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING,
+    },
+  )}`;
   return keyTabPage(request, apiKey, { tab: 'overview', body });
-}
-
-function renderDone({ query }: PageRequest): Html {
-  if (query.get('done') !== 'limit') return NOTHING;
-  return html`<div class="notice good" role="status">
-    <p>The limit is changed. It is in force on all proxies within seconds.</p>
-  </div>`;
 }
 
 /** "Unlimited", or a decimal; what the API refuses beyond that has its own page. */

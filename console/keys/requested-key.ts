@@ -1,10 +1,12 @@
 /** The key that a page's address names, the paths of its pages, and their heading. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { html, NOTHING } from '#web/html.ts';
+import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import type { PageRequest } from '../route.ts';
+import { pageHead } from '../components/page.ts';
+import { keyPath } from '../paths.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
@@ -84,25 +86,17 @@ interface KeyHead {
 }
 
 /** The way back, the heading, and what else can be done. */
-export function renderKeyHead({ title, lede, above, here, actions = NOTHING }: KeyHead): Html {
-  return html`<div class="page-head">
-    <div>
-      <nav class="crumbs" aria-label="Where this page is">
-        <ol>
-          <li><a href="/keys">API keys</a></li>
-          ${
-            above === undefined
-              ? NOTHING
-              : html`<li>
-                  <a href="${above.path}"><bdi>${above.label}</bdi></a>
-                </li>`
-          }
-          <li aria-current="page"><bdi>${here}</bdi></li>
-        </ol>
-      </nav>
-      <h1>${title}</h1>
-      ${lede === undefined ? NOTHING : html`<p class="lede">${lede}</p>`}
-    </div>
-    ${actions}
-  </div>`;
+export function renderKeyHead({ above, ...head }: KeyHead): Html {
+  return pageHead({ above: [{ path: '/keys', label: 'API keys' }, ...(above === undefined ? [] : [above])], ...head });
+}
+
+/** The head of a page about one key. */
+export function renderHeadOf(apiKey: ApiKey, title: Html | string, here: string): Html {
+  const { namespace, name } = apiKey.metadata;
+  return renderKeyHead({
+    title,
+    here,
+    above: { path: keyPath(apiKey), label: name },
+    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+  });
 }

@@ -1,18 +1,19 @@
 /** Rotates a key: the page first asks how long the old one keeps working. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { secretNameOf } from '../../operator/store/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { errorsOfRefusal } from './api-key.ts';
 import type { FormError } from './api-key.ts';
-import { FIELD_LABELS } from './key-form.ts';
-import { renderPrevious } from './overview-view.ts';
-import { changeKey, renderKeyHead, requestedKey, requestedKeyWithUid } from './requested-key.ts';
+import { previousOf } from './overview-view.ts';
+import { changeKey, requestedKey, requestedKeyWithUid, renderHeadOf } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { errorSummary, renderErrors, fieldId, describedBy } from '../components/field.ts';
-import { csrfField } from '../components/form.ts';
+import { errorSummary, choiceField } from '../components/field.ts';
+import { postForm, formActions } from '../components/form.ts';
 import { createdPath, keyPath } from '../paths.ts';
+import { empty } from '../components/page.ts';
+import { facts } from '../components/facts.ts';
 
 export const keyRotateRoutes: readonly ConsoleRoute[] = [
   {
@@ -114,70 +115,50 @@ const USUAL_OVERLAP = String(DAY);
 
 /** The whole page. */
 function renderRotate(view: RotateView): Html {
-  const { apiKey, errors, csrf } = view;
-  const { name, namespace, uid } = apiKey.metadata;
-  const { prefix, old } = { prefix: apiKey.status?.keyPrefix, old: renderPrevious(apiKey, view.nowMs) };
-  return html`${renderKeyHead({
-      title: html`Rotate <bdi>${name}</bdi>`,
-      here: 'Rotate',
-      above: {
-        path: keyPath(apiKey),
-        label: name,
-      },
-      lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+  const { apiKey, errors, csrf, overlap } = view;
+  const { name, uid } = apiKey.metadata;
+  const prefix = apiKey.status?.keyPrefix;
+  const old = previousOf(apiKey, view.nowMs);
+  const fields = html`<p>
+      The gateway makes a new key in place of
+      ${prefix === undefined ? 'the one in force' : html`<code>${prefix}…</code>`} and shows it to you once. Limits,
+      spending and everything else stay as they are.
+    </p>
+    ${choiceField({
+      field: 'overlap',
+      label: 'How long should the old key keep working?',
+      value: overlap,
+      errors,
+      choices: choices(overlap).map(([seconds, label, note]) => ({ value: String(seconds), label, note })),
     })}
-    ${errorSummary(errors, (field) => FIELD_LABELS[field])}
-    <form class="form" id="rotate-form" method="post" action="${keyPath(apiKey, 'rotate')}">
-      ${csrfField(csrf)}
-      <input type="hidden" name="uid" value="${uid ?? ''}" />
-      <input type="hidden" name="rotation" value="${apiKey.spec.key.rotation}" />
-      <p>
-        The gateway makes a new key in place of
-        ${prefix === undefined ? 'the one in force' : html`<code>${prefix}…</code>`} and shows it to you once. Limits,
-        spending and everything else stay as they are.
-      </p>
-      <fieldset class="choices" id="${fieldId('overlap')}" tabindex="-1" ${describedBy('overlap', errors, false)}>
-        <legend>How long should the old key keep working?</legend>
-        ${choices(view.overlap).map(
-          ([seconds, label, note]) =>
-            html`<label class="choice">
-              <input
-                type="radio"
-                name="overlap"
-                value="${seconds}"
-                ${flag('checked', String(seconds) === view.overlap)}
-              />
-              <span>${label}${note === '' ? NOTHING : html`<small>${note}</small>`}</span>
-            </label>`,
-        )}
-        ${renderErrors('overlap', errors)}
-      </fieldset>
-      ${old === NOTHING ? NOTHING : html`<dl class="facts">${old}</dl>`}
-      <div class="form-actions">
-        <button type="submit" class="button primary">Make a new key</button>
-        <a class="button" href="${keyPath(apiKey)}">Cancel</a>
-      </div>
-    </form>`;
+    ${old.length === 0 ? NOTHING : facts(old)} ${formActions({ submit: 'Make a new key', cancel: keyPath(apiKey) })}`;
+  return html`${renderHeadOf(apiKey, html`Rotate <bdi>${name}</bdi>`, 'Rotate')}
+  ${errorSummary(errors, () => 'The old key')}
+  ${postForm(
+    {
+      id: 'rotate-form',
+      action: keyPath(apiKey, 'rotate'),
+      csrf,
+      hidden: { uid: uid ?? '', rotation: apiKey.spec.key.rotation },
+    },
+    fields,
+  )}`;
 }
 
 /** The gateway cannot replace a key that the person provided. */
 function renderRotateProvided(apiKey: ApiKey, secretName: string): Html {
-  const { name } = apiKey.metadata;
-  return html`${renderKeyHead({
-      title: html`Rotate <bdi>${name}</bdi>`,
-      here: 'Rotate',
-      above: { path: keyPath(apiKey), label: name },
-    })}
-    <div class="empty" id="provided">
-      <h2>This key is your own</h2>
-      <p>
-        To renew it, write another one into the entry <code>apiKey</code> of the Secret <code>${secretName}</code>. The
-        old one stops working at once.
-      </p>
-      <div class="actions">
-        <a class="button" href="${keyPath(apiKey)}">Back to the key</a>
-      </div>
-    </div>`;
+  return html`${renderHeadOf(apiKey, html`Rotate <bdi>${apiKey.metadata.name}</bdi>`, 'Rotate')}
+  ${empty(
+    {
+      id: 'provided',
+      title: 'This key is your own',
+      actions: html`<a class="button" href="${keyPath(apiKey)}">Back to the key</a>`,
+    },
+    html`<p>
+      To renew it, write another one into the entry <code>apiKey</code> of the Secret <code>${secretName}</code>. The
+      old one stops working at once.
+    </p>`,
+  )}`;
 }
 
 /** The usual choices, and the key's own or a typed one. */

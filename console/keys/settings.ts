@@ -23,10 +23,13 @@ import { changeKey, requestedKey, requestedKeyWithUid } from './requested-key.ts
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
 import { errorSummary } from '../components/field.ts';
-import { csrfField, renderMissingRight } from '../components/form.ts';
-import type { Backend } from '../components/form.ts';
+import { postForm } from '../components/form.ts';
+import { renderMissingRight, rightsOf } from '../components/missing-right.ts';
+import type { MissingRight } from '../components/missing-right.ts';
 import { RATE_FIELDS } from '../components/rate-limits.ts';
 import { keyPath } from '../paths.ts';
+import { notice, doneNotice } from '../components/notice.ts';
+import { table } from '../components/table.ts';
 
 export const keySettingsRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/settings', handle: openKey },
@@ -68,7 +71,7 @@ async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): P
     groups,
     csrf,
     mayChange,
-    backend: deps.access.backend,
+    missing: rightsOf(deps.access.backend, person),
     form: returned.form,
     errors: returned.errors,
     others: returned.others ?? [],
@@ -152,7 +155,7 @@ interface EditKeyView extends KeyFormView {
   readonly apiKey: ApiKey;
   readonly csrf: string;
   readonly mayChange: boolean;
-  readonly backend: Backend;
+  readonly missing: MissingRight;
   /** The form is shown again because somebody else has changed the key meanwhile. */
   readonly conflict: boolean;
   readonly done: string | undefined;
@@ -161,89 +164,71 @@ interface EditKeyView extends KeyFormView {
 /** Below the tabs. */
 function renderEditKey(view: EditKeyView): Html {
   const { errors, conflict, done } = view;
-  return html`${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
+  return html`${doneNotice(done)}
     ${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS[field])}
     <section aria-label="Settings">${renderForm(view)}</section>`;
 }
 
 function renderForm(view: EditKeyView): Html {
   const { apiKey, csrf, mayChange, conflict } = view;
-  return html`${
-      mayChange
-        ? NOTHING
-        : html`<div class="notice" id="read-only">
-            <p>
-              You may look at this key, but not change it.
-              ${renderMissingRight(view.backend, 'patch', apiKey.metadata.namespace)}
-            </p>
-          </div>`
-    }
-    <form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey, 'settings')}">
-      ${csrfField(csrf)}
-      <input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}" />
-      <input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}" />
-      <input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}" />
-      <fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
-        <legend class="vh">Settings of the key</legend>
-        ${renderKeyFields(view)}
-        ${
-          mayChange
-            ? html`<div class="form-actions">
-                <button type="submit" class="button primary">
-                  ${conflict ? 'Apply on top of the new state' : 'Save'}
-                </button>
-                <a class="button" href="${keyPath(apiKey, 'settings')}"
-                  >${conflict ? 'Discard what I typed' : 'Undo changes'}</a
-                >
-              </div>`
-            : NOTHING
-        }
-      </fieldset>
-    </form>`;
+  const {
+    metadata: { namespace, uid = '', generation = 0 },
+  } = apiKey;
+  const settings = keyPath(apiKey, 'settings');
+  const readOnly = notice(
+    html`You may look at this key, but not change it. ${renderMissingRight(view.missing, 'patch', { namespace })}`,
+    { id: 'read-only' },
+  );
+  const buttons = html`<div class="form-actions">
+    <button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button>
+    <a class="button" href="${settings}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a>
+  </div>`;
+  return html`${mayChange ? NOTHING : readOnly}
+  ${postForm(
+    {
+      id: 'key-form',
+      action: settings,
+      csrf,
+      style: 'form key-form',
+      hidden: { uid, generation, base: writeBase(formOfKey(apiKey)) },
+    },
+    html`<fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
+      <legend class="vh">Settings of the key</legend>
+      ${renderKeyFields(view)} ${mayChange ? buttons : NOTHING}
+    </fieldset>`,
+  )}`;
 }
 
 /** The other person's changes, field by field, beside what was typed. */
 function renderConflict({ others }: EditKeyView): Html {
   const clash = others.some(({ typed }) => typed !== undefined);
+  const none = html`<p>
+    None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.
+  </p>`;
+  const some = html`<p>
+      Nothing of yours is saved yet. The form shows their changes;
+      ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}
+    </p>
+    ${renderChanges(others)}`;
   return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">
     <h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
-    ${
-      others.length === 0
-        ? html`<p>
-            None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form
-            again.
-          </p>`
-        : html`<p>
-              Nothing of yours is saved yet. The form shows their changes;
-              ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}
-            </p>
-            <div class="table-box" tabindex="0" role="region" aria-label="What has changed">
-              <table class="table">
-                <caption class="vh">
-                  What has changed
-                </caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Field</th>
-                    <th scope="col">It was</th>
-                    <th scope="col">They made it</th>
-                    <th scope="col">You typed</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${others.map(renderChange)}
-                </tbody>
-              </table>
-            </div>`
-    }
+    ${others.length === 0 ? none : some}
   </section>`;
 }
 
-function renderChange({ field, was, now, typed }: ConcurrentChange): Html {
-  return html`<tr data-field="${field}">
-    <th scope="row">${EDIT_ROWS[field].label}</th>
-    <td class="wrap">${was ?? html`<span class="soft">Unknown</span>`}</td>
-    <td class="wrap">${now}</td>
-    <td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td>
-  </tr>`;
+function renderChanges(others: readonly ConcurrentChange[]): Html {
+  return table<ConcurrentChange>(
+    [
+      { title: 'Field', cell: ({ field }) => EDIT_ROWS[field].label },
+      { title: 'It was', style: 'wrap', cell: ({ was }) => was ?? html`<span class="soft">Unknown</span>` },
+      { title: 'They made it', style: 'wrap', cell: ({ now }) => now },
+      { title: 'You typed', style: 'wrap', cell: ({ typed }) => typed ?? html`<span class="soft">Nothing</span>` },
+    ],
+    others,
+    {
+      label: 'What has changed',
+      caption: 'What has changed',
+      row: ({ field }) => html`data-field="${field}"`,
+    },
+  );
 }

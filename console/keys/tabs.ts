@@ -3,9 +3,10 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { HandlerResult, Page, PageRequest } from '../route.ts';
-import { csrfField } from '../components/form.ts';
+import { postForm } from '../components/form.ts';
 import { renderKeyHead, switchValue } from './requested-key.ts';
 import { copyPath, keyPath } from '../paths.ts';
+import { tabs } from '../components/tabs.ts';
 
 type KeyTab = 'overview' | 'activity' | 'settings' | 'use';
 
@@ -63,13 +64,11 @@ function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRigh
     title: html`<bdi>${name}</bdi>`,
     here: name,
     lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-    actions: html`<div class="actions">
-      ${mayChange ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' }) : NOTHING}
+    actions: html`${mayChange ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' }) : NOTHING}
       <a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>
       ${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}
       ${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}
-      ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}
-    </div>`,
+      ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}`,
   });
 }
 
@@ -82,11 +81,10 @@ interface SwitchButton {
 
 /** Posts the same as the key's switch in the list, and returns to the key. */
 function renderSwitch(apiKey: ApiKey, { csrf, label, style = '' }: SwitchButton): Html {
-  return html`<form class="inline-form" method="post" action="${keyPath(apiKey, 'enabled')}">
-    ${csrfField(csrf)}
-    <input type="hidden" name="back" value="key" />
-    <button type="submit" class="button${style}" name="to" value="${switchValue(apiKey)}">${label}</button>
-  </form>`;
+  return postForm(
+    { action: keyPath(apiKey, 'enabled'), csrf, style: 'inline-form', hidden: { back: 'key' } },
+    html`<button type="submit" class="button${style}" name="to" value="${switchValue(apiKey)}">${label}</button>`,
+  );
 }
 
 /** undo.js removes it after ten seconds. */
@@ -99,12 +97,8 @@ function renderUndo(apiKey: ApiKey, csrf: string): Html {
 }
 
 function renderTabs(apiKey: ApiKey, open: KeyTab): Html {
-  return html`<nav class="tabs" aria-label="Pages of this key">
-    <ul>
-      ${TABS.map(
-        ({ tab, label, path }) =>
-          html`<li><a href="${path(apiKey)}" ${tab === open ? html`aria-current="page"` : NOTHING}>${label}</a></li>`,
-      )}
-    </ul>
-  </nav>`;
+  return tabs(
+    'Pages of this key',
+    TABS.map(({ tab, label, path }) => ({ label, href: path(apiKey), current: tab === open })),
+  );
 }

@@ -11,6 +11,9 @@ import { keyTabPage } from './tabs.ts';
 import { requestedKey } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { withParameters, keyPath } from '../paths.ts';
+import { notice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import { facts } from '../components/facts.ts';
 
 export const keyUseRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/use', handle: showUse },
@@ -36,6 +39,10 @@ interface UseView {
 function renderUse({ apiKey, models, chosen, gatewayUrl }: UseView): Html {
   const url = (gatewayUrl ?? EXAMPLE_URL).replace(/\/+$/, '');
   const call = chosen ?? { model: EXAMPLE_MODEL, endpoint: 'Chat' };
+  const snippets = [
+    ...snippetsOf({ url, ...call }),
+    ...(call.endpoint === 'Chat' ? toolSnippetsOf({ url, model: call.model }) : []),
+  ];
   return html`<section aria-labelledby="addresses">
       <h2 id="addresses">Base URL</h2>
       ${
@@ -45,42 +52,36 @@ function renderUse({ apiKey, models, chosen, gatewayUrl }: UseView): Html {
             </p>`
           : NOTHING
       }
-      <dl class="facts key-urls">
-        ${renderUrl('openai', 'OpenAI SDKs', `${url}/v1`)}${renderUrl('anthropic', 'Anthropic SDKs', url)}
-      </dl>
+      ${facts(
+        [
+          ['OpenAI SDKs', renderUrl('openai', 'OpenAI SDKs', `${url}/v1`)],
+          ['Anthropic SDKs', renderUrl('anthropic', 'Anthropic SDKs', url)],
+        ],
+        'key-urls',
+      )}
       <p class="hint">
         The key itself is shown only once, right after it was made. Keep it in the environment variable
         <code>MGW_KEY</code>: every example below reads it from there.
       </p>
     </section>
-    <section class="section" aria-labelledby="examples">
-      <div class="section-head">
-        <h2 id="examples">Examples</h2>
-      </div>
-      ${
-        models.length === 0
-          ? html`<p class="notice">
-              This key can call no model at the moment: its group has none that is priced and served.
-            </p>`
-          : renderModelPicker(apiKey, models, call.model)
-      }
-      <div id="use-snippets">
-        ${renderSnippets([
-          ...snippetsOf({ url, ...call }),
-          ...(call.endpoint === 'Chat' ? toolSnippetsOf({ url, model: call.model }) : []),
-        ])}
-      </div>
-    </section>`;
+    ${section(
+      { id: 'examples', title: 'Examples' },
+      html`${
+          models.length === 0
+            ? notice('This key can call no model at the moment: its group has none that is priced and served.')
+            : renderModelPicker(apiKey, models, call.model)
+        }
+        <div id="use-snippets">${renderSnippets(snippets)}</div>`,
+    )}`;
 }
 
 function renderUrl(id: string, label: string, url: string): Html {
-  return html`<dt>${label}</dt>
-    <dd class="row">
-      <code id="url-${id}">${url}</code>
-      <button type="button" class="button small" data-copy="url-${id}" hidden>
-        Copy<span class="vh"> the base URL for ${label}</span>
-      </button>
-    </dd>`;
+  return html`<div class="row">
+    <code id="url-${id}">${url}</code>
+    <button type="button" class="button small" data-copy="url-${id}" hidden>
+      Copy<span class="vh"> the base URL for ${label}</span>
+    </button>
+  </div>`;
 }
 
 function renderModelPicker(apiKey: ApiKey, models: readonly CallableModel[], chosen: string): Html {

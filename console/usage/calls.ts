@@ -1,7 +1,7 @@
 /** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
 import { usageCsv } from '#usage/csv.ts';
 import type { UsageCsv } from '#usage/csv.ts';
-import { html, NOTHING } from '#web/html.ts';
+import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
@@ -18,6 +18,8 @@ import { withParameters } from '../paths.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 import { renderRanges } from '../components/ranges.ts';
 import { sumText } from '../components/usage-chart.ts';
+import { pageHead } from '../components/page.ts';
+import { olderPager } from '../components/pager.ts';
 
 const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
@@ -40,21 +42,12 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
       usage.sums(asked),
     ]));
   const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
-  const body = html`<div class="page-head">
-      <div>
-        <nav class="crumbs" aria-label="Where you are">
-          <ol>
-            <li><a href="${back}">Usage</a></li>
-          </ol>
-        </nav>
-        <h1>Calls</h1>
-      </div>
-    </div>
-    ${
-      found
-        ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
-        : renderLedgerNotice('Missing')
-    }`;
+  const body = html`${pageHead({ above: [{ path: back, label: 'Usage' }], title: 'Calls' })}
+  ${
+    found
+      ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
+      : renderLedgerNotice('Missing')
+  }`;
   return { page: { title: 'Calls · Usage', active: 'usage', body, styles: ['usage.css'] } };
 }
 
@@ -71,7 +64,7 @@ function renderCalls({ deps }: PageRequest, { query, scope, before, margins, pag
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
   const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
-  return html`<div class="toolbar usage-range">${renderRanges(PATH, query, {})}</div>
+  return html`${renderRanges(PATH, query, {})}
     ${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: {} })}
     ${renderMissing(page, query.sinceMs)}
     <div class="bar-line">
@@ -94,21 +87,11 @@ function renderCalls({ deps }: PageRequest, { query, scope, before, margins, pag
 }
 
 function renderPager(query: UsagePageQuery, before: string | undefined, { next }: CallPage): Html {
-  if (before === undefined && next === undefined) return NOTHING;
   const parameters = shownParameters(query);
-  return html`<nav class="pager" aria-label="Pages">
-    <span></span>
-    <div class="actions">
-      ${before === undefined ? NOTHING : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`}
-      ${
-        next === undefined
-          ? NOTHING
-          : html`<a class="button small" rel="next" href="${withParameters(PATH, { ...parameters, before: next })}"
-              >Older</a
-            >`
-      }
-    </div>
-  </nav>`;
+  return olderPager({
+    newest: before === undefined ? undefined : withParameters(PATH, parameters),
+    older: next === undefined ? undefined : withParameters(PATH, { ...parameters, before: next }),
+  });
 }
 
 async function downloadCalls(request: PageRequest): Promise<HandlerResult> {

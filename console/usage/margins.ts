@@ -14,6 +14,9 @@ import { seesMargins } from '../queries/margins.ts';
 import { withParameters } from '../paths.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 import { renderRanges } from '../components/ranges.ts';
+import { pageHead } from '../components/page.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
 
 type MarginSum = Margins['sums'][number];
 
@@ -33,31 +36,23 @@ async function showMargins(request: PageRequest): Promise<HandlerResult> {
   const names = { scope, groups: groupNames(deps) };
   const models = modelNames(deps.resources().modelRoutes);
   const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
-  const body = html`<div class="page-head">
-      <div>
-        <nav class="crumbs" aria-label="Where you are">
-          <ol>
-            <li><a href="${back}">Usage</a></li>
-          </ol>
-        </nav>
-        <h1>Margins</h1>
-        <p class="lede">
-          What was billed, and what it cost the platform, as the channels state their cost. Only people of the platform
-          see this page.
-        </p>
-      </div>
-    </div>
-    <div class="toolbar usage-range">${renderRanges(PATH, query, {})}</div>
-    ${renderFilterForm({ path: PATH, query, names, models, kept: {} })}
-    ${
-      margins
-        ? html`${renderMissing(margins, query.sinceMs)}
-            <div class="bar-line">
-              <p>${periodText(query)}</p>
-            </div>
-            ${renderTable(margins)}`
-        : renderLedgerNotice('Missing')
-    }`;
+  const body = html`${pageHead({
+    above: [{ path: back, label: 'Usage' }],
+    title: 'Margins',
+    lede:
+      'What was billed, and what it cost the platform, as the channels state their cost. Only people of the platform ' +
+      'see this page.',
+  })}
+  ${renderRanges(PATH, query, {})} ${renderFilterForm({ path: PATH, query, names, models, kept: {} })}
+  ${
+    margins
+      ? html`${renderMissing(margins, query.sinceMs)}
+          <div class="bar-line">
+            <p>${periodText(query)}</p>
+          </div>
+          ${renderTable(margins)}`
+      : renderLedgerNotice('Missing')
+  }`;
   return { page: { title: 'Margins · Usage', active: 'usage', body, styles: ['usage.css'] } };
 }
 
@@ -65,56 +60,43 @@ function renderTable({ sums }: Margins): Html {
   const [first, ...rest] = sums;
   if (!first) return html`<p class="none">No calls in this time.</p>`;
   const all = rest.reduce(addedMargins, first);
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Margins by model and channel">
-    <table class="table cards">
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col">Channel</th>
-          <th scope="col" class="num">Calls</th>
-          <th scope="col" class="num">Billed</th>
-          <th scope="col" class="num">Upstream</th>
-          <th scope="col" class="num">Margin</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${sums.map(
-          (sum) =>
-            html`<tr>
-              <th scope="row" class="main"><bdi>${sum.model}</bdi></th>
-              <td data-label="Channel"><code>${sum.channel}</code></td>
-              ${renderFigures(sum)}
-            </tr>`,
-        )}
-      </tbody>
-      <tfoot>
-        <tr>
-          <th scope="row" class="main">All</th>
-          <td></td>
-          ${renderFigures(all)}
-        </tr>
-      </tfoot>
-    </table>
-  </div>`;
+  const figure = (title: string, cell: (sum: MarginSum) => Html | string): Column<MarginSum> => ({
+    title,
+    num: true,
+    cell,
+    foot: cell(all),
+  });
+  return table<MarginSum>(
+    [
+      { title: 'Model', cell: ({ model }) => html`<bdi>${model}</bdi>`, foot: 'All' },
+      { title: 'Channel', cell: ({ channel }) => html`<code>${channel}</code>` },
+      figure('Calls', ({ calls }) => formatCount(calls)),
+      figure('Billed', ({ billedNanoUsd }) => renderUsd(billedNanoUsd, 6)),
+      figure('Upstream', renderUpstream),
+      figure('Margin', renderMarginOf),
+    ],
+    sums,
+    { label: 'Margins by model and channel', cards: true },
+  );
 }
 
-function renderFigures({ calls, billedNanoUsd, known }: MarginSum): Html {
+const UNKNOWN = html`<span class="soft">unknown</span>`;
+
+function renderUpstream({ calls, known }: MarginSum): Html {
+  if (known.calls === 0) return UNKNOWN;
+  return html`${renderUsd(known.upstreamNanoUsd, 6)}${
+    known.calls < calls ? html`<small>of ${pluralize(known.calls, 'call')}</small>` : NOTHING
+  }`;
+}
+
+function renderMarginOf({ known }: MarginSum): Html {
+  if (known.calls === 0) return UNKNOWN;
   const margin = known.billedNanoUsd - known.upstreamNanoUsd;
-  const unknown = html`<span class="soft">unknown</span>`;
-  return html`<td data-label="Calls" class="num">${formatCount(calls)}</td>
-    <td data-label="Billed" class="num">${renderUsd(billedNanoUsd, 6)}</td>
-    <td data-label="Upstream" class="num">
-      ${known.calls === 0 ? unknown : renderUsd(known.upstreamNanoUsd, 6)}${
-        known.calls > 0 && known.calls < calls ? html`<small>of ${pluralize(known.calls, 'call')}</small>` : NOTHING
-      }
-    </td>
-    <td data-label="Margin" class="num">
-      ${known.calls === 0 ? unknown : renderUsd(margin, 6)}${
-        known.calls > 0 && known.billedNanoUsd > 0n
-          ? html`<small>${(Number((margin * 1000n) / known.billedNanoUsd) / 10).toFixed(1)} %</small>`
-          : NOTHING
-      }
-    </td>`;
+  return html`${renderUsd(margin, 6)}${
+    known.billedNanoUsd > 0n
+      ? html`<small>${(Number((margin * 1000n) / known.billedNanoUsd) / 10).toFixed(1)} %</small>`
+      : NOTHING
+  }`;
 }
 
 export const usageMarginsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: PATH, handle: showMargins }];

@@ -32,8 +32,12 @@ import {
   sumText,
   renderMonthSummary,
   callsPath,
-  renderChart,
+  renderUsageChart,
 } from '../components/usage-chart.ts';
+import { notice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import { table } from '../components/table.ts';
+import { segments } from '../components/tabs.ts';
 
 export interface UsagePageView extends ChartView {
   /** Suggestions. */
@@ -51,87 +55,70 @@ export function renderUsage(view: UsagePageView): Html {
   const { query, names, models, series } = view;
   const ranking = rank(series.sums, query.show);
   const kept = viewParameters(query);
-  return html`${renderMonthSummary(view.figures)}
-    <div class="toolbar usage-range">${renderRanges('/usage', query, kept)}</div>
+  const margins = withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) });
+  return html`${renderMonthSummary(view.figures)} ${renderRanges('/usage', query, kept)}
     ${renderFilterForm({ path: '/usage', query, names, models, kept })}
     ${
       names.scope.truncated
-        ? html`<div class="notice">
-            <p>You may see more accounts or keys than this page adds up. Choose an account.</p>
-          </div>`
+        ? notice('You may see more accounts or keys than this page adds up. Choose an account.')
         : NOTHING
     }
     ${renderMissing(series, query.sinceMs)}
     <div class="bar-line">
       <p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
       <p>
-        ${
-          view.margins
-            ? html`<a
-                  href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) })}"
-                  >Margins</a
-                >
-                · `
-            : NOTHING
-        }<a href="${callsPath(query)}">All calls</a>
+        ${view.margins ? html`<a href="${margins}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a>
       </p>
     </div>
     ${
       ranking.all.calls === 0
         ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
-        : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`
+        : html`${renderSwitches(query, names)}${renderUsageChart(view)}${renderRanking(ranking, view)}`
     }`;
 }
 
 function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
-  const path = (change: Partial<UsagePageQuery>): string =>
+  const href = (change: Partial<UsagePageQuery>): string =>
     withParameters('/usage', {
       ...filterParameters(query),
       ...periodParameters(query),
       ...viewParameters({ ...query, ...change }),
     });
-  const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html =>
-    html`<div class="usage-switch">
-      <span class="soft" id="switch-${label.toLowerCase()}">${label}</span>
-      <ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">
-        ${options.map(
-          ([words, href, current]) =>
-            html`<li><a href="${href}" ${current ? html`aria-current="true"` : NOTHING}>${words}</a></li>`,
-        )}
-      </ul>
-    </div>`;
   const splits = SPLITS.filter((by) => by !== 'account' || scope.accounts.length > 1 || query.by === 'account');
   const hourly = query.untilMs - query.sinceMs <= MAX_HOURLY_DAYS * DAY_MS;
   return html`<div class="usage-switches">
-    ${segments(
+    ${renderSwitch(
       'Show',
-      MEASURES.map((show) => [MEASURE_WORDS[show], path({ show }), show === query.show]),
+      MEASURES.map((show) => ({ label: MEASURE_WORDS[show], href: href({ show }), current: show === query.show })),
     )}
-    ${segments(
+    ${renderSwitch(
       'By',
-      splits.map((by) => [SPLIT_WORDS[by], path({ by }), by === query.by]),
+      splits.map((by) => ({ label: SPLIT_WORDS[by], href: href({ by }), current: by === query.by })),
     )}
     ${
       hourly
-        ? segments(
+        ? renderSwitch(
             'Per',
-            UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit]),
+            UNITS.map((unit) => ({ label: UNIT_WORDS[unit], href: href({ unit }), current: unit === query.unit })),
           )
         : NOTHING
     }
   </div>`;
 }
 
+function renderSwitch(label: string, choices: Parameters<typeof segments>[1]): Html {
+  const id = `switch-${label.toLowerCase()}`;
+  return html`<div class="usage-switch">
+    <span class="soft" id="${id}">${label}</span> ${segments({ id }, choices)}
+  </div>`;
+}
+
 /** By name: the first five, and the others on demand. */
 function renderRanking(ranking: Ranking, view: UsagePageView): Html {
-  const {
-    query: { by },
-  } = view;
-  const title = `By ${by}`;
   const { others } = ranking;
-  return html`<section class="section" aria-labelledby="by-name">
-    <h2 id="by-name">${title}</h2>
-    ${renderNames(ranking.top, ranking, view)}
+  return section(
+    { id: 'by-name', title: `By ${view.query.by}` },
+    html`${renderNames(ranking.top, ranking, view)}
     ${
       others.length === 0
         ? NOTHING
@@ -141,8 +128,8 @@ function renderRanking(ranking: Ranking, view: UsagePageView): Html {
               others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING
             }
           </details>`
-    }
-  </section>`;
+    }`,
+  );
 }
 
 const MAX_OTHERS = 200;
@@ -153,36 +140,28 @@ function renderNames(names: readonly RankedName[], ranking: Ranking, view: Usage
   } = view;
   const whole = measured(ranking.all, show);
   const isTop = names === ranking.top;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}">
-    <table class="table cards usage-names">
-      <thead>
-        <tr>
-          <th scope="col">${SPLIT_WORDS[by]}</th>
-          <th scope="col" class="share"><span class="vh">Share</span></th>
-          <th scope="col" class="num">Calls</th>
-          <th scope="col" class="num">Input tokens</th>
-          <th scope="col" class="num">Output tokens</th>
-          <th scope="col" class="num">Cost</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${names.map(
-          ({ name, sum }, index) =>
-            html`<tr>
-              <th scope="row" class="main">
-                ${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a
-                  href="${callsPath(view.query, filterOf(name, by, view.names))}"
-                  ><bdi>${labelOf(name, by, view.names)}</bdi></a
-                >
-              </th>
-              <td class="share">${renderBar({ part: measured(sum, show), whole })}</td>
-              <td data-label="Calls" class="num">${formatCount(sum.calls)}</td>
-              <td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td>
-              <td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td>
-              <td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return table<RankedName>(
+    [
+      {
+        title: SPLIT_WORDS[by],
+        cell: ({ name }, index) =>
+          html`${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a
+              href="${callsPath(view.query, filterOf(name, by, view.names))}"
+              ><bdi>${labelOf(name, by, view.names)}</bdi></a
+            >`,
+      },
+      {
+        title: 'Share',
+        hidden: true,
+        columnStyle: 'share',
+        cell: ({ sum }) => renderBar({ part: measured(sum, show), whole }),
+      },
+      { title: 'Calls', num: true, cell: ({ sum }) => formatCount(sum.calls) },
+      { title: 'Input tokens', num: true, cell: ({ sum }) => formatCount(sum.inputTokens) },
+      { title: 'Output tokens', num: true, cell: ({ sum }) => formatCount(sum.outputTokens) },
+      { title: 'Cost', num: true, cell: ({ sum }) => renderUsd(sum.costNanoUsd, 6) },
+    ],
+    names,
+    { label: `${isTop ? 'Largest' : 'Others'} by ${by}`, cards: true, style: 'usage-names' },
+  );
 }

@@ -13,6 +13,7 @@ import type { UsageScope } from '../queries/usage-scope.ts';
 import { renderUsage } from './report-view.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { renderLedgerNotice } from '../components/ledger-notice.ts';
+import { pageHead } from '../components/page.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -23,13 +24,11 @@ async function showUsage(request: PageRequest): Promise<HandlerResult> {
   } = request;
   const query = parseUsageQuery(request.query, nowMs);
   const scope = await readScope(request);
-  const body = html`<div class="page-head">
-      <div>
-        <h1>Usage</h1>
-        <p class="lede">What calls cost, as the ledger has recorded them. Days begin at midnight, UTC.</p>
-      </div>
-    </div>
-    ${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotice('Missing')}`;
+  const body = html`${pageHead({
+    title: 'Usage',
+    lede: 'What calls cost, as the ledger has recorded them. Days begin at midnight, UTC.',
+  })}
+  ${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotice('Missing')}`;
   return { page: { title: 'Usage', active: 'usage', body, styles: ['usage.css'] } };
 }
 

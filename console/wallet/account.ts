@@ -44,6 +44,9 @@ import type { Spending, SpendingView } from './spending.ts';
 import { accountPath } from '../paths.ts';
 import { renderWalletHead } from './head.ts';
 import type { Refusals } from '../queries/refusals.ts';
+import { notice, doneNotice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import { figures } from '../components/facts.ts';
 
 export const accountRoutes: readonly ConsoleRoute[] = [
   {
@@ -242,9 +245,8 @@ interface AccountView {
 
 function renderAccount(view: AccountView): Html {
   const { ref, key, latest, names, account, refusals, done } = view;
-  return html`${renderWalletHead({ ref, key, here: undefined })}
-  ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-  ${renderBalancePart(view)} ${renderSpending(view.spending)}
+  return html`${renderWalletHead({ ref, key, here: undefined })} ${doneNotice(done)} ${renderBalancePart(view)}
+  ${renderSpending(view.spending)}
   ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
   ${renderRefusalSection(refusals, { ref, names, key })}
   ${account && key === undefined ? renderGrants(account) : NOTHING}`;
@@ -252,9 +254,7 @@ function renderAccount(view: AccountView): Html {
 
 function renderBalancePart({ facts, finding, key, credit }: AccountView): Html {
   if (!facts)
-    return html`<div class="notice">
-      <p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p>
-    </div>`;
+    return notice(html`You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.`);
   if (key !== undefined) return NOTHING;
   return html`${credit ? renderCreditDialog(credit) : NOTHING} ${renderFigures(facts, finding)}
   ${renderRates(facts.account)}`;
@@ -268,27 +268,17 @@ function renderRates({ spec }: Account): Html {
 
 function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | undefined): Html {
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
-  const balance = renderBalance(balanceNanoUsd);
-  return html`<dl class="figures">
-    <div>
-      <dt>Balance</dt>
-      <dd ${balanceNanoUsd <= 0n ? html`class="bad"` : NOTHING}>
-        ${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small>
-      </dd>
-    </div>
-    <div>
-      <dt>Credit</dt>
-      <dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd>
-    </div>
-    <div>
-      <dt>Spent</dt>
-      <dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd>
-    </div>
-    <div>
-      <dt>Held now</dt>
-      <dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd>
-    </div>
-  </dl>`;
+  return figures([
+    {
+      label: 'Balance',
+      value: renderBalance(balanceNanoUsd),
+      note: finding ? renderStatusMark(finding) : NOTHING,
+      attributes: balanceNanoUsd <= 0n ? html`class="bad"` : NOTHING,
+    },
+    { label: 'Credit', value: renderUsd(creditNanoUsd), note: 'all grants together' },
+    { label: 'Spent', value: renderUsd(spentNanoUsd), note: 'since the first call' },
+    { label: 'Held now', value: renderUsd(heldNanoUsd), note: 'by running calls, at most' },
+  ]);
 }
 
 function renderLatest(
@@ -297,14 +287,12 @@ function renderLatest(
   names: ReadonlyMap<string, string>,
 ): Html {
   const parameters = { key: key ?? '' };
-  return html`<section class="section" aria-labelledby="latest">
-    <div class="section-head">
-      <h2 id="latest">Latest calls</h2>
-      <p>
-        <a href="${accountPath(ref, 'calls', parameters)}">All calls</a> ·
-        <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a>
-      </p>
-    </div>
-    ${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}
-  </section>`;
+  const beside = html`<p>
+    <a href="${accountPath(ref, 'calls', parameters)}">All calls</a> ·
+    <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a>
+  </p>`;
+  return section(
+    { id: 'latest', title: 'Latest calls', beside },
+    renderCallsTable(latest, { ...calls, names, keyOf: () => key }),
+  );
 }

@@ -1,7 +1,7 @@
 /** The accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { columnPlaces, formatCount, pluralize, renderBalance, renderUsd } from '#web/format.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
@@ -12,9 +12,15 @@ import { ACCOUNT_STATUS_LABELS, ACCOUNT_STATUSES } from '../queries/account-stat
 import type { AccountStatusFinding } from '../queries/account-status.ts';
 import { readAccountStatuses } from '../queries/account-statuses.ts';
 import { renderStatusMark } from '../components/status-mark.ts';
-import { ACCOUNT_COLUMNS, parseAccountsQuery } from './query.ts';
+import { parseAccountsQuery } from './query.ts';
 import type { AccountColumn, AccountsQuery } from './query.ts';
 import { accountPath, withParameters } from '../paths.ts';
+import { notice } from '../components/notice.ts';
+import { pageHead, section, empty } from '../components/page.ts';
+import { filters, searchFilter, selectFilter } from '../components/filters.ts';
+import { pager } from '../components/pager.ts';
+import type { Column } from '../components/table.ts';
+import { table } from '../components/table.ts';
 
 export const accountsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
 
@@ -61,77 +67,54 @@ interface AccountsView {
 const PAGE_SIZE = 100;
 /** More are found under the keys. */
 const LONE_KEYS_SHOWN = 100;
-const TITLES: Readonly<Record<AccountColumn, string>> = {
-  name: 'Account',
-  status: 'Status',
-  balance: 'Balance',
-  credit: 'Credit',
-  spent: 'Spent of credit',
-  held: 'Held now',
-  keys: 'Keys',
-};
-const NUMERIC: ReadonlySet<AccountColumn> = new Set(['balance', 'credit', 'held', 'keys']);
 
 function renderAccounts(view: AccountsView): Html {
-  const { accounts, loneKeys, query, mayCreate, granting } = view;
+  const { accounts, loneKeys, mayCreate } = view;
+  return html`${pageHead({
+    title: 'Wallet',
+    lede: 'An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.',
+    ...(mayCreate && accounts.length > 0 && { actions: html`<a class="button" href="/wallet/new">Create account</a>` }),
+  })}
+  ${accounts.length === 0 ? renderNone(loneKeys.length > 0, mayCreate) : renderList(view)}
+  ${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
+}
+
+function renderList({ accounts, query, granting }: AccountsView): Html {
   const chosen = chooseAccounts(accounts, query);
-  return html`<div class="page-head">
-      <div>
-        <h1>Wallet</h1>
-        <p class="lede">
-          An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.
-        </p>
-      </div>
-      ${
-        mayCreate && accounts.length > 0
-          ? html`<div class="actions">
-              <a class="button" href="/wallet/new">Create account</a>
-            </div>`
-          : NOTHING
-      }
+  const count =
+    chosen.length === accounts.length
+      ? pluralize(accounts.length, 'account')
+      : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`;
+  return html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
+    <div class="bar-line">
+      <p class="count" role="status">${count}</p>
     </div>
     ${
-      accounts.length === 0
-        ? renderNone(loneKeys.length > 0, mayCreate)
-        : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
-            <div class="bar-line">
-              <p class="count" role="status">
-                ${
-                  chosen.length === accounts.length
-                    ? pluralize(accounts.length, 'account')
-                    : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`
-                }
-              </p>
-            </div>
-            ${
-              chosen.length === 0
-                ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
-                : renderPage(chosen, query, granting)
-            }`
-    }
-    ${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
+      chosen.length === 0
+        ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
+        : renderPage(chosen, query, granting)
+    }`;
 }
 
 function renderNone(hasKeys: boolean, mayCreate: boolean): Html {
   if (mayCreate)
-    return html`<section class="empty" aria-labelledby="no-accounts">
-      <h2 id="no-accounts">No account yet</h2>
-      <p>Keys need an account with credit.</p>
-      <div class="actions">
-        <a class="button primary" href="/wallet/new">Create account</a>
-      </div>
-    </section>`;
+    return empty(
+      {
+        id: 'no-accounts',
+        title: 'No account yet',
+        actions: html`<a class="button primary" href="/wallet/new">Create account</a>`,
+      },
+      html`<p>Keys need an account with credit.</p>`,
+    );
   if (hasKeys)
-    return html`<div class="notice">
-      <p>You may not see the accounts that pay for your keys. What the keys themselves have spent is below.</p>
-    </div>`;
-  return html`<section class="empty" aria-labelledby="no-accounts">
-    <h2 id="no-accounts">No account that you may see</h2>
-    <p>
-      An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in
-      your namespace, or gives you the right to read the one that is there:
-    </p>
-    <pre><code>apiVersion: modelgateway.dev/v1alpha1
+    return notice('You may not see the accounts that pay for your keys. What the keys themselves have spent is below.');
+  return empty(
+    { id: 'no-accounts', title: 'No account that you may see' },
+    html`<p>
+        An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one
+        in your namespace, or gives you the right to read the one that is there:
+      </p>
+      <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata:
   namespace: team-a
@@ -140,136 +123,92 @@ spec:
   grants:
   - name: welcome
     usd: "25.00"
-    reason: To try it out</code></pre>
-  </section>`;
+    reason: To try it out</code></pre>`,
+  );
 }
 
 function renderSearch({ text, status, column, descending }: AccountsQuery): Html {
-  return html`<form class="filters wallet-search" method="get" action="/wallet" role="search" aria-label="Accounts">
-    <label class="search">
-      <span>Search</span>
-      <input
-        type="search"
-        name="q"
-        value="${text}"
-        maxlength="253"
-        placeholder="Name or namespace"
-        spellcheck="false"
-        autocapitalize="none"
-        autocomplete="off"
-      />
-    </label>
-    <label>
-      <span>Status</span>
-      <select name="status">
-        <option value="">All</option>
-        ${ACCOUNT_STATUSES.map(
-          (each) =>
-            html`<option value="${each}" ${flag('selected', each === status)}>${ACCOUNT_STATUS_LABELS[each]}</option>`,
-        )}
-      </select>
-    </label>
-    <input type="hidden" name="sort" value="${descending ? '-' : ''}${column}" />
-    <div class="actions">
-      <button type="submit" class="button">Search</button>
-    </div>
-  </form>`;
+  const sort = `${descending ? '-' : ''}${column}`;
+  return filters({ action: '/wallet', label: 'Accounts', style: 'wallet-search', kept: { sort }, button: 'Search' }, [
+    searchFilter(text, 'Name or namespace'),
+    selectFilter({
+      label: 'Status',
+      name: 'status',
+      all: 'All',
+      options: ACCOUNT_STATUSES.map((each) => [each, ACCOUNT_STATUS_LABELS[each]]),
+      chosen: status ?? '',
+    }),
+  ]);
 }
 
 function renderPage(chosen: readonly AccountLine[], query: AccountsQuery, granting: ReadonlySet<string>): Html {
-  const pages = Math.ceil(chosen.length / PAGE_SIZE);
-  const page = Math.min(query.page, pages);
+  const page = Math.min(query.page, Math.ceil(chosen.length / PAGE_SIZE));
   const shown = chosen.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
-  const places = {
-    money: columnPlaces(
-      shown.flatMap(({ balanceNanoUsd, creditNanoUsd, spentNanoUsd }) => [balanceNanoUsd, creditNanoUsd, spentNanoUsd]),
-    ),
-    held: columnPlaces(shown.map(({ heldNanoUsd }) => heldNanoUsd)),
+  const columns = accountColumns(shown).map(({ id, ...column }) => ({ ...column, sort: sortOf(id, query) }));
+  const actions = {
+    title: 'Actions',
+    hidden: true,
+    style: 'cell-actions',
+    cell: (line: AccountLine) => renderGrantLink(line, granting),
   };
-  return html`<div class="table-box">
-      <table class="table cards">
-        <caption class="vh">
-          Accounts with what they have and what was spent
-        </caption>
-        <thead>
-          <tr>
-            ${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}${
-              granting.size === 0 ? NOTHING : html`<th scope="col"><span class="vh">Actions</span></th>`
-            }
-          </tr>
-        </thead>
-        <tbody>
-          ${shown.map((each) => html`${renderRow(each, places)}${renderGrantLink(each, granting)}</tr>`)}
-        </tbody>
-      </table>
-    </div>
-    ${pages === 1 ? NOTHING : renderPager({ ...query, page }, pages)}`;
+  return html`${table(granting.size === 0 ? columns : [...columns, actions], shown, {
+    caption: 'Accounts with what they have and what was spent',
+    cards: true,
+  })}
+  ${pager({ page, pageSize: PAGE_SIZE, total: chosen.length, hrefOf: (to) => accountsPath({ ...query, page: to }) })}`;
 }
 
-function renderHeading(column: AccountColumn, query: AccountsQuery): Html {
+function sortOf(column: AccountColumn, query: AccountsQuery): Column<AccountLine>['sort'] & object {
   const current = query.column === column;
   // amounts are looked for from the largest
   const descending = current ? !query.descending : column !== 'name' && column !== 'status';
-  return html`<th
-    scope="col"
-    ${NUMERIC.has(column) ? html`class="num"` : NOTHING}
-    ${current ? html`aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}
-  >
-    <a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a>
-  </th>`;
+  return {
+    href: accountsPath({ ...query, column, descending, page: 1 }),
+    order: current ? (query.descending ? 'descending' : 'ascending') : undefined,
+  };
 }
 
-function renderRow(line: AccountLine, { money, held }: Readonly<Record<'money' | 'held', number>>): Html {
-  const { account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd, keys } = line;
-  const { namespace, name } = account.metadata;
-  const [spent, credit] = [spentNanoUsd, creditNanoUsd];
+type AccountTableColumn = Column<AccountLine> & { readonly id: AccountColumn };
+
+function accountColumns(shown: readonly AccountLine[]): readonly AccountTableColumn[] {
+  const money = columnPlaces(
+    shown.flatMap(({ balanceNanoUsd, creditNanoUsd, spentNanoUsd }) => [balanceNanoUsd, creditNanoUsd, spentNanoUsd]),
+  );
+  const held = columnPlaces(shown.map(({ heldNanoUsd }) => heldNanoUsd));
+  return [
+    {
+      id: 'name',
+      title: 'Account',
+      cell: ({ account: { metadata } }) =>
+        html`<a href="${accountPath(metadata)}"><bdi>${metadata.name}</bdi></a
+          ><small><bdi>${metadata.namespace}</bdi></small>`,
+    },
+    { id: 'status', title: 'Status', cell: ({ finding }) => renderStatusMark(finding) },
+    { id: 'balance', title: 'Balance', num: true, cell: (line) => renderBalance(line.balanceNanoUsd, money) },
+    { id: 'credit', title: 'Credit', num: true, cell: (line) => renderUsd(line.creditNanoUsd, money) },
+    { id: 'spent', title: 'Spent of credit', cell: (line) => renderSpentOfCredit(line, money) },
+    { id: 'held', title: 'Held now', num: true, cell: (line) => renderUsd(line.heldNanoUsd, held) },
+    { id: 'keys', title: 'Keys', num: true, cell: ({ keys }) => formatCount(keys) },
+  ];
+}
+
+function renderSpentOfCredit({ spentNanoUsd: spent, creditNanoUsd: credit }: AccountLine, places: number): Html {
   const tone = spent >= credit ? 'bad' : spent * 5n >= credit * 4n ? 'warn' : 'plain';
-  return html`<tr>
-    <th scope="row" class="main">
-      <a href="${accountPath(account.metadata)}"><bdi>${name}</bdi></a
-      ><small><bdi>${namespace}</bdi></small>
-    </th>
-    <td data-label="Status">${renderStatusMark(line.finding)}</td>
-    <td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td>
-    <td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td>
-    <td data-label="Spent of credit">
-      <div class="meter">
-        <div>${renderUsd(spent, money)}</div>
-        ${renderBar({ part: spent, whole: credit, tone })}
-      </div>
-    </td>
-    <td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td>
-    <td class="num" data-label="Keys">${formatCount(keys)}</td>
-  </tr>`;
+  return html`<div class="meter">
+    <div>${renderUsd(spent, places)}</div>
+    ${renderBar({ part: spent, whole: credit, tone })}
+  </div>`;
 }
 
 /** Opens the account with its dialog. */
 function renderGrantLink({ account: { metadata } }: AccountFacts, granting: ReadonlySet<string>): Html {
-  if (granting.size === 0) return NOTHING;
-  return html`<td class="cell-actions">
-    ${
-      granting.has(metadata.namespace)
-        ? html`<a
-            class="button small"
-            href="${accountPath(metadata, undefined, { credit: 'grant' })}"
-            aria-label="Grant credit to ${namespacedName(metadata)}"
-            >Grant credit</a
-          >`
-        : NOTHING
-    }
-  </td>`;
-}
-
-function renderPager(query: AccountsQuery, pages: number): Html {
-  const link = (page: number, label: string): Html =>
-    html`<a class="button small" href="${accountsPath({ ...query, page })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages">
-    <p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
-    <div class="actions">
-      ${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}
-      ${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}
-    </div>
-  </nav>`;
+  if (!granting.has(metadata.namespace)) return NOTHING;
+  return html`<a
+    class="button small"
+    href="${accountPath(metadata, undefined, { credit: 'grant' })}"
+    aria-label="Grant credit to ${namespacedName(metadata)}"
+    >Grant credit</a
+  >`;
 }
 
 function accountsPath({ text, status, column, descending, page }: AccountsQuery): string {
@@ -285,27 +224,27 @@ function renderLoneKeys(keys: readonly ApiKey[]): Html {
   const shown = [...keys]
     .sort((a, b) => compare(namespacedName(a.metadata), namespacedName(b.metadata)))
     .slice(0, LONE_KEYS_SHOWN);
-  return html`<section class="section" aria-labelledby="lone-keys">
-    <h2 id="lone-keys">Keys of accounts that you may not see</h2>
-    <ul class="lone-keys">
-      ${shown.map(
-        ({ metadata: { namespace, name }, spec: { accountRef } }) =>
-          html`<li>
-            <a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"
-              ><bdi>${name}</bdi></a
-            >
-            <span class="soft"><bdi>${namespace}</bdi></span>
-          </li>`,
-      )}
-    </ul>
-    ${
-      keys.length > shown.length
-        ? html`<p class="soft">
-            And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.
-          </p>`
-        : NOTHING
-    }
-  </section>`;
+  return section(
+    { id: 'lone-keys', title: 'Keys of accounts that you may not see' },
+    html`<ul class="lone-keys">
+        ${shown.map(
+          ({ metadata: { namespace, name }, spec: { accountRef } }) =>
+            html`<li>
+              <a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"
+                ><bdi>${name}</bdi></a
+              >
+              <span class="soft"><bdi>${namespace}</bdi></span>
+            </li>`,
+        )}
+      </ul>
+      ${
+        keys.length > shown.length
+          ? html`<p class="soft">
+              And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.
+            </p>`
+          : NOTHING
+      }`,
+  );
 }
 
 function chooseAccounts(

@@ -1,14 +1,16 @@
 /** [P] The calls of an account, below its heading: filter, sum and table. */
-import { CALL_STATUSES } from '#usage/record.ts';
 import type { UsageRecord } from '#usage/record.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath } from '../paths.ts';
 import { filterParameters, isCallFilter, momentsOf } from './query.ts';
 import type { CallListFilter } from './query.ts';
 import { renderMissing } from '../components/ledger-notice.ts';
-import { STATUS_WORDS, renderCallsTable } from '../components/calls-table.ts';
+import { renderCallsTable, callStatusFilter } from '../components/calls-table.ts';
+import { notice } from '../components/notice.ts';
+import { filters, suggestedFilter, dayFilters } from '../components/filters.ts';
+import { olderPager } from '../components/pager.ts';
 
 export interface CallsView {
   readonly ref: ObjectRef;
@@ -33,8 +35,6 @@ export interface CallsView {
   readonly wholeSinceMs: number;
 }
 
-export const MAX_OPTIONS = 500;
-
 /** The page of calls, below its heading. */
 export function renderCalls(view: CallsView): Html {
   const { ref, filter, calls, unknownKey } = view;
@@ -42,9 +42,10 @@ export function renderCalls(view: CallsView): Html {
     ${
       unknownKey === undefined
         ? NOTHING
-        : html`<div class="notice warn" role="status">
-            <p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p>
-          </div>`
+        : notice(html`No key of this account that you may see is called <bdi>${unknownKey}</bdi>.`, {
+            tone: 'warn',
+            role: 'status',
+          })
     }
     ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
     <div class="bar-line">
@@ -59,77 +60,24 @@ export function renderCalls(view: CallsView): Html {
     ${renderPager(view)}`;
 }
 
-export function renderFilter({ ref, filter, names, models, wholeAccount }: CallsView): Html {
-  const options = [...names.values()].sort().slice(0, MAX_OPTIONS);
-  return html`<form
-    class="filters"
-    method="get"
-    action="${accountPath(ref, 'calls')}"
-    role="search"
-    aria-label="Calls"
-    autocomplete="off"
-  >
-    ${
-      wholeAccount
-        ? html`<label
-              ><span>Key</span
-              ><input
-                name="key"
-                value="${filter.key}"
-                list="wallet-keys"
-                maxlength="253"
-                placeholder="All keys"
-                spellcheck="false"
-                autocapitalize="none"
-            /></label>
-            <datalist id="wallet-keys">${options.map((name) => html`<option value="${name}"></option>`)}</datalist>`
-        : html`<input type="hidden" name="key" value="${filter.key}" />`
-    }
-    <label>
-      <span>Model</span>
-      <input
-        name="model"
-        value="${filter.model}"
-        list="wallet-models"
-        maxlength="253"
-        placeholder="All models"
-        spellcheck="false"
-        autocapitalize="none"
-      />
-    </label>
-    <datalist id="wallet-models">
-      ${models.slice(0, MAX_OPTIONS).map((name) => html`<option value="${name}"></option>`)}
-    </datalist>
-    <label>
-      <span>Status</span>
-      <select name="status">
-        <option value="">All</option>
-        ${CALL_STATUSES.map(
-          (status) =>
-            html`<option value="${status}" ${flag('selected', status === filter.status)}>
-              ${STATUS_WORDS[status]}
-            </option>`,
-        )}
-      </select>
-    </label>
-    <label>
-      <span>From (UTC)</span>
-      <input type="date" name="since" value="${filter.since}" />
-    </label>
-    <label>
-      <span>To (UTC)</span>
-      <input type="date" name="until" value="${filter.until}" />
-    </label>
-    ${filter.uid === '' ? NOTHING : html`<input type="hidden" name="uid" value="${filter.uid}" />`}
-    <div class="actions">
-      <button type="submit" class="button">Apply</button>
-      ${
-        isCallFilter(filter) && wholeAccount
-          ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>`
-          : NOTHING
-      }
-    </div>
-  </form>`;
+function renderFilter({ ref, filter, names, models, wholeAccount }: CallsView): Html {
+  const path = accountPath(ref, 'calls');
+  const clear = isCallFilter(filter) && wholeAccount ? html`<a class="button plain" href="${path}">Clear</a>` : NOTHING;
+  const key = suggestedFilter({
+    label: 'Key',
+    name: 'key',
+    value: filter.key,
+    suggestions: [...names.values()].sort(),
+  });
+  return filters(
+    { action: path, label: 'Calls', kept: { uid: filter.uid, ...(!wholeAccount && { key: filter.key }) }, clear },
+    [
+      ...(wholeAccount ? [key] : []),
+      suggestedFilter({ label: 'Model', name: 'model', value: filter.model, suggestions: models }),
+      callStatusFilter(filter.status),
+      dayFilters(filter.since, filter.until),
+    ],
+  );
 }
 
 export function renderNone({ filter, older, ref, wholeAccount }: CallsView): Html {
@@ -139,20 +87,10 @@ export function renderNone({ filter, older, ref, wholeAccount }: CallsView): Htm
   return html`<p class="none">No call matches. <a href="${accountPath(ref, 'calls')}">Show all calls</a></p>`;
 }
 
-export function renderPager({ ref, filter, next, older }: CallsView): Html {
-  if (!older && next === undefined) return NOTHING;
+function renderPager({ ref, filter, next, older }: CallsView): Html {
   const parameters = filterParameters(filter);
-  return html`<nav class="pager" aria-label="Pages">
-    <span></span>
-    <div class="actions">
-      ${older ? html`<a class="button small" href="${accountPath(ref, 'calls', parameters)}">Newest</a>` : NOTHING}
-      ${
-        next === undefined
-          ? NOTHING
-          : html`<a class="button small" rel="next" href="${accountPath(ref, 'calls', { ...parameters, before: next })}"
-              >Older</a
-            >`
-      }
-    </div>
-  </nav>`;
+  return olderPager({
+    newest: older ? accountPath(ref, 'calls', parameters) : undefined,
+    older: next === undefined ? undefined : accountPath(ref, 'calls', { ...parameters, before: next }),
+  });
 }

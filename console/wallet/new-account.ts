@@ -8,6 +8,7 @@ import { renderMayNotCreateAccount, renderNewAccount } from './new-account-form.
 import type { AccountError, AccountField, AccountForm } from './new-account-form.ts';
 import { accountPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
+import { rightsOf } from '../components/missing-right.ts';
 
 export const accountNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/wallet/new', handle: newAccountPage },
@@ -119,6 +120,10 @@ async function formPage(
   { errors, status }: { readonly errors: readonly AccountError[]; readonly status: number },
 ): Promise<HandlerResult> {
   const namespaces = await creatable(request);
-  if (namespaces.length === 0) return { page: { ...PAGE, body: renderMayNotCreateAccount() }, status: 403 };
+  if (namespaces.length === 0)
+    return {
+      page: { ...PAGE, body: renderMayNotCreateAccount(rightsOf(request.deps.access.backend, request.person)) },
+      status: 403,
+    };
   return { page: { ...PAGE, body: renderNewAccount({ form, errors, namespaces, csrf: request.csrf }) }, status };
 }

@@ -4,13 +4,14 @@ import { parseDecimal } from '#snapshot/decimal.ts';
 import { formatExactUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { errorSummary, textField } from '../components/field.ts';
-import { csrfField } from '../components/form.ts';
+import { errorSummary } from '../components/field.ts';
+import { postForm, formActions } from '../components/form.ts';
 import { accountFacts } from '../queries/account-facts.ts';
-import { GRANT_LABELS } from './grants.ts';
+import { GRANT_LABELS, grantAmountField, grantReasonField } from './grants.ts';
 import type { GrantError, GrantForm } from './grants.ts';
 import { accountPath } from '../paths.ts';
 import { renderWalletHead } from './head.ts';
+import { notice } from '../components/notice.ts';
 
 export interface TakeBackView {
   readonly account: Account;
@@ -27,40 +28,16 @@ export function renderTakeBackForm(view: TakeBackView): Html {
   const { account, form, errors } = view;
   const { balanceNanoUsd } = accountFacts(account, 0);
   return html`${renderWalletHead({ ref: account.metadata, key: undefined, here: TITLE })}
-    ${errorSummary(errors, (field) => GRANT_LABELS[field])}
-    <form
-      class="form"
-      id="take-back-form"
-      method="post"
-      action="${accountPath(account.metadata, 'take-back')}"
-      autocomplete="off"
-      novalidate
-    >
-      ${renderHidden(view)}
-      ${textField({
-        field: 'usd',
-        label: 'Amount in USD',
-        value: form.usd,
-        errors,
-        prefix: '$',
-        short: true,
-        attributes: html`type="text" inputmode="decimal" maxlength="32" required autofocus`,
-        hint: `The balance is ${formatExactUsd(balanceNanoUsd)} now.`,
-      })}
-      ${textField({
-        field: 'reason',
-        label: 'Reason',
-        value: form.reason,
-        errors,
-        hint: 'Whoever may read the account reads it.',
-        attributes: html`type="text" maxlength="256"`,
-      })}
-      <input type="hidden" name="name" value="${form.name}" />
-      <div class="form-actions">
-        <button type="submit" class="button primary">Continue</button>
-        <a class="button" href="${accountPath(account.metadata)}">Cancel</a>
-      </div>
-    </form>`;
+  ${errorSummary(errors, (field) => GRANT_LABELS[field])}
+  ${postForm(
+    { ...formOf(view), id: 'take-back-form', autocomplete: 'off', novalidate: true },
+    html`${grantAmountField(form, errors, {
+      short: true,
+      attributes: html`required autofocus`,
+      hint: `The balance is ${formatExactUsd(balanceNanoUsd)} now.`,
+    })}
+    ${grantReasonField(form, errors)} ${formActions({ submit: 'Continue', cancel: accountPath(account.metadata) })}`,
+  )}`;
 }
 
 /** The second step. Nothing has changed before its button is pressed. */
@@ -69,28 +46,32 @@ export function renderTakeBackConfirmation(view: TakeBackView): Html {
   const { balanceNanoUsd } = accountFacts(account, 0);
   const amount = parseDecimal(form.usd) ?? 0n;
   const after = balanceNanoUsd - amount;
+  const { hidden, ...rest } = formOf(view);
   return html`${renderWalletHead({ ref: account.metadata, key: undefined, here: TITLE })}
-    <form class="form" id="take-back-confirmation" method="post" action="${accountPath(account.metadata, 'take-back')}">
-      ${renderHidden(view)}
-      <input type="hidden" name="name" value="${form.name}" />
-      <input type="hidden" name="usd" value="${form.usd}" />
-      <input type="hidden" name="reason" value="${form.reason}" />
-      <input type="hidden" name="confirmed" value="true" />
-      <p>
+  ${postForm(
+    {
+      ...rest,
+      id: 'take-back-confirmation',
+      hidden: { ...hidden, usd: form.usd, reason: form.reason, confirmed: 'true' },
+    },
+    html`<p>
         Take ${formatExactUsd(amount)} back from <b><bdi>${account.metadata.name}</bdi></b
         >? The balance goes from ${formatExactUsd(balanceNanoUsd)} to <b>${formatExactUsd(after)}</b>.
       </p>
-      ${after > 0n ? NOTHING : html`<div class="notice bad"><p>Every call of its keys is refused from then on.</p></div>`}
+      ${after > 0n ? NOTHING : notice('Every call of its keys is refused from then on.', { tone: 'bad' })}
       ${form.reason === '' ? NOTHING : html`<p>Reason: <bdi>${form.reason}</bdi></p>`}
-      <div class="form-actions">
-        <button type="submit" class="button danger">Take ${formatExactUsd(amount)} back</button>
-        <a class="button" href="${accountPath(account.metadata)}">Cancel</a>
-      </div>
-    </form>`;
+      ${formActions({
+        submit: `Take ${formatExactUsd(amount)} back`,
+        tone: 'danger',
+        cancel: accountPath(account.metadata),
+      })}`,
+  )}`;
 }
 
-function renderHidden({ form, csrf }: TakeBackView): Html {
-  return html`${csrfField(csrf)}
-    <input type="hidden" name="uid" value="${form.uid}" />
-    <input type="hidden" name="generation" value="${form.generation}" />`;
+function formOf({ account, form: { uid, generation, name }, csrf }: TakeBackView): {
+  readonly action: string;
+  readonly csrf: string;
+  readonly hidden: Readonly<Record<string, string | number>>;
+} {
+  return { action: accountPath(account.metadata, 'take-back'), csrf, hidden: { uid, generation, name } };
 }
