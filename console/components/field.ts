@@ -6,7 +6,7 @@ import { html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 /** An error, with its field; without one: of the whole form. */
-interface FieldFault {
+export interface FieldFault {
   readonly field: string | undefined;
   readonly message: string;
 }
@@ -144,6 +144,35 @@ export function textArea({ field, label, value, errors, hint, rows, tall = false
     >
 ${preformatted(value)}</textarea>
     ${renderErrors(field, errors)}
+  </div>`;
+}
+
+interface SwitchField {
+  readonly field: string;
+  readonly label: string;
+  readonly on: boolean;
+  readonly errors: readonly FieldFault[];
+  readonly hint: string;
+  readonly below?: Html;
+}
+
+/** On or off. */
+export function switchField({ field, label, on, errors, hint, below = NOTHING }: SwitchField): Html {
+  return html`<div class="field">
+    <label class="choice key-enabled" for="${fieldId(field)}">
+      <input
+        type="checkbox"
+        class="switch"
+        role="switch"
+        id="${fieldId(field)}"
+        name="${field}"
+        value="true"
+        ${flag('checked', on)}
+        ${describedBy(field, errors, true)}
+      />
+      <span>${label}</span>
+    </label>
+    ${renderHint(field, hint)} ${below} ${renderErrors(field, errors)}
   </div>`;
 }
 

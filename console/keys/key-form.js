@@ -25,7 +25,7 @@ function tellZone() {
         })} where you are (${zone}).`;
 }
 
-/** As forms/api-key.ts makes names. */
+/** As queries/object-name.ts makes names. */
 function tellName() {
   const plain = name.value.trim().normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const slug = plain

@@ -1,17 +1,6 @@
 /** Creates a key on one page: the last choices are preselected, and all errors are shown at once. */
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
-import {
-  copyOfKey,
-  errorsOfFields,
-  errorsOfRefusal,
-  faultsOfNewKey,
-  MODEL_BOXES,
-  newKeyForm,
-  readKeyForm,
-  specOfForm,
-} from './api-key.ts';
-import type { FormError, KeyField, KeyForm } from './api-key.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
 import { groupsOfNamespaces } from '../queries/group-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from './new-key-form.ts';
@@ -19,33 +8,28 @@ import { idOf, latestKey, payersOf, defaultGroup, defaultPayer } from './payers.
 import type { Payer } from './payers.ts';
 import { requestedKey } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { RATE_FIELDS } from '../components/rate-limits.ts';
 import { createdPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
 import { rightsOf } from '../components/missing-right.ts';
+import {
+  copyOfKey,
+  errorsOfFields,
+  errorsOfRefusal,
+  faultsOfNewKey,
+  MODEL_BOXES,
+  NEW_CONTROLS,
+  newKeyForm,
+  readKeyForm,
+  specOfForm,
+} from './key-form.ts';
+import type { FormError } from './key-form.ts';
+import type { KeyForm } from './fields.ts';
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/new', handle: newKeyPage },
   { method: 'POST', path: '/keys/new', repeated: MODEL_BOXES, handle: createKey },
 ];
 
-/** The controls of the form that can show an error. */
-const CONTROLS: readonly KeyField[] = [
-  'namespace',
-  'name',
-  'account',
-  'enabled',
-  'group',
-  'limitUsd',
-  'period',
-  'whenShort',
-  'expires',
-  'models',
-  'maxConcurrency',
-  ...RATE_FIELDS,
-  'keyType',
-  'secret',
-];
 const PAGE = { title: 'Create a key', active: 'keys', styles: ['keys.css'] } as const;
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -136,7 +120,7 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
   const name = nameOf(form.name);
   const object = { namespace: form.namespace, name: name || 'unnamed' };
   const refused = (spec: ApiKeySpec): FormError[] =>
-    errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...object, spec }), CONTROLS);
+    errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...object, spec }), NEW_CONTROLS);
   const errors = [
     ...faultsOfNewKey({ ...form, name }, { gatewayNamespace: deps.gatewayNamespace, nowMs, refused }),
     ...(await groupFault(request, form)),
@@ -148,7 +132,7 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
     return { redirect: createdPath(created, 1, nowMs) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.reason === 'SignedOut' || error.reason === 'Unavailable') throw error;
-    return returnForm(request, form, { errors: errorsOfRefusal(error, CONTROLS), status: STATUS[error.reason] });
+    return returnForm(request, form, { errors: errorsOfRefusal(error, NEW_CONTROLS), status: STATUS[error.reason] });
   }
 }
 
@@ -192,14 +176,16 @@ async function formPage(
   const body = renderNewKey({
     form,
     errors,
-    payers,
-    namespaces,
     csrf,
     others: [],
-    // tenants' accounts are not in the gateway's own namespace as a rule
-    withoutAccount: where.filter((each) => !within.includes(each) && each !== deps.gatewayNamespace),
     groups: groupsOfNamespaces(request, within.length === 0 ? namespaces : within, form.group),
-    chosenPayer: form.account === '' ? '' : idOf({ namespace: form.namespace, name: form.account }),
+    accounts: {
+      payers,
+      namespaces,
+      chosenPayer: form.account === '' ? '' : idOf({ namespace: form.namespace, name: form.account }),
+      // tenants' accounts are not in the gateway's own namespace as a rule
+      withoutAccount: where.filter((each) => !within.includes(each) && each !== deps.gatewayNamespace),
+    },
   });
   return { page: { ...PAGE, body, scripts: ['key-form.js'] }, status };
 }

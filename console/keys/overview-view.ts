@@ -6,18 +6,18 @@ import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import type { BarTone } from '#web/theme/bar.ts';
 import { secretNameOf } from '../../operator/store/key-secret.ts';
-import { rateText } from '../components/rate-limits.ts';
 import { renderStatusDot } from '../components/status-mark.ts';
 import { factsOf } from '../queries/key-facts.ts';
 import type { KeyFacts } from '../queries/key-facts.ts';
 import { isLow } from '../queries/key-status.ts';
 import type { KeyStatusFinding } from '../queries/key-status.ts';
-import { accountPath } from '../paths.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
 import type { Fact } from '../components/facts.ts';
 import { facts, figures } from '../components/facts.ts';
+import { formOfKey } from './key-form.ts';
+import { KEY_ROWS } from './fields.ts';
 
 export interface KeyOverview {
   readonly apiKey: ApiKey;
@@ -95,17 +95,12 @@ export function barToneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
   return isLow(spentNanoUsd, limitNanoUsd) ? 'warn' : 'plain';
 }
 
-function settingsOf({ apiKey: { metadata, spec }, group }: KeyOverview): readonly Fact[] {
-  const { accountRef, models, maxConcurrency, rateLimits, expirationTime } = spec;
-  const account = accountPath({ namespace: metadata.namespace, name: accountRef.name });
-  return [
-    ['Group', html`<bdi>${group}</bdi>`],
-    ['Account', html`<a href="${account}"><bdi>${accountRef.name}</bdi></a>`],
-    ['Models', models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`],
-    ['Expires', expirationTime === undefined ? 'Never' : timeOf(expirationTime)],
-    ['Concurrent calls', maxConcurrency ?? 'Any number'],
-    ['Per minute', rateText(rateLimits) || 'No limit'],
-  ];
+/** What the key's form says, as facts. */
+function settingsOf({ apiKey, group }: KeyOverview): readonly Fact[] {
+  const form = formOfKey(apiKey);
+  return KEY_ROWS.flatMap(({ label, text, fact }): Fact[] =>
+    fact === undefined ? [] : [[label, fact({ apiKey, group }, text(form))]],
+  );
 }
 
 function identityOf(apiKey: ApiKey, nowMs: number): readonly Fact[] {

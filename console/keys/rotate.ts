@@ -4,8 +4,6 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { secretNameOf } from '../../operator/store/key-secret.ts';
 import { AccessError } from '../access/access.ts';
-import { errorsOfRefusal } from './api-key.ts';
-import type { FormError } from './api-key.ts';
 import { previousOf } from './overview-view.ts';
 import { changeKey, requestedKey, requestedKeyWithUid, renderHeadOf } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
@@ -28,7 +26,7 @@ export const keyRotateRoutes: readonly ConsoleRoute[] = [
 function rotatePage(
   { csrf, nowMs }: PageRequest,
   apiKey: ApiKey,
-  returned?: { readonly overlap: string; readonly errors: readonly FormError[]; readonly status: number },
+  returned?: { readonly overlap: string; readonly errors: readonly RotationFault[]; readonly status: number },
 ): HandlerResult {
   const { name } = apiKey.metadata;
   const usual = apiKey.spec.key.overlapSeconds > 0 ? String(apiKey.spec.key.overlapSeconds) : USUAL_OVERLAP;
@@ -76,8 +74,7 @@ async function refusedRotation(
   live: ApiKey,
   { overlap, error }: { readonly overlap: string; readonly error: AccessError },
 ): Promise<HandlerResult> {
-  if (error.reason === 'Invalid')
-    return rotatePage(request, live, { overlap, errors: errorsOfRefusal(error, ['overlap']), status: 422 });
+  if (error.reason === 'Invalid') return rotatePage(request, live, { overlap, errors: faultsOf(error), status: 422 });
   if (error.reason !== 'Conflict') throw error;
   const now = await requestedKeyWithUid(request, live.metadata.uid ?? '');
   return rotatePage(request, now, { overlap, errors: [{ field: undefined, message: CHANGED }], status: 409 });
@@ -89,11 +86,25 @@ const CHANGED =
   'Somebody else changed this key at the same moment. Nothing was changed by you: look once more, and ' +
   'send the form again.';
 
+/** What is wrong; without a field: with the key. */
+interface RotationFault {
+  readonly field: 'overlap' | undefined;
+  readonly message: string;
+}
+
+function faultsOf({ fields, message }: AccessError): RotationFault[] {
+  if (fields.length === 0) return [{ field: undefined, message }];
+  return fields.map(({ path, message: words }) => ({
+    field: path === 'spec.key.overlapSeconds' ? 'overlap' : undefined,
+    message: words,
+  }));
+}
+
 interface RotateView {
   readonly apiKey: ApiKey;
   /** What is chosen, in seconds as typed. */
   readonly overlap: string;
-  readonly errors: readonly FormError[];
+  readonly errors: readonly RotationFault[];
   readonly csrf: string;
   readonly nowMs: number;
 }

@@ -3,21 +3,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import {
-  errorsOfFields,
-  errorsOfRefusal,
-  formOfKey,
-  MODEL_BOXES,
-  readKeyForm,
-  specOfForm,
-  withoutFaults,
-} from './api-key.ts';
-import type { FormError, KeyField, KeyForm } from './api-key.ts';
-import { EDIT_ROWS, mergeForms, patchOfForm, readBase, writeBase } from './key-changes.ts';
-import type { Merged, ConcurrentChange } from './key-changes.ts';
 import { groupsOfNamespace } from '../queries/group-choices.ts';
-import { FIELD_LABELS, renderKeyFields } from './key-form.ts';
-import type { KeyFormView } from './key-form.ts';
 import { keyTabPage } from './tabs.ts';
 import { changeKey, requestedKey, requestedKeyWithUid } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
@@ -26,27 +12,32 @@ import { errorSummary } from '../components/field.ts';
 import { postForm } from '../components/form.ts';
 import { renderMissingRight, rightsOf } from '../components/missing-right.ts';
 import type { MissingRight } from '../components/missing-right.ts';
-import { RATE_FIELDS } from '../components/rate-limits.ts';
 import { keyPath } from '../paths.ts';
 import { notice, doneNotice } from '../components/notice.ts';
 import { table } from '../components/table.ts';
+import {
+  EDIT_CONTROLS,
+  errorsOfFields,
+  errorsOfRefusal,
+  formOfKey,
+  labelOfField,
+  mergeForms,
+  MODEL_BOXES,
+  patchOfForm,
+  readBase,
+  readKeyForm,
+  renderFields,
+  specOfForm,
+  withoutFaults,
+  writeBase,
+} from './key-form.ts';
+import type { ConcurrentChange, FormError, KeyFormView, Merged } from './key-form.ts';
+import type { KeyForm } from './fields.ts';
+import { EDIT_ROWS } from './fields.ts';
 
 export const keySettingsRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/settings', handle: openKey },
   { method: 'POST', path: '/keys/:namespace/:name/settings', repeated: MODEL_BOXES, handle: saveKey },
-];
-
-/** The controls of the edit form that can show an error. */
-const CONTROLS: readonly KeyField[] = [
-  'enabled',
-  'group',
-  'limitUsd',
-  'period',
-  'whenShort',
-  'expires',
-  'models',
-  'maxConcurrency',
-  ...RATE_FIELDS,
 ];
 
 /** What the form shows. */
@@ -111,7 +102,7 @@ function allFaults(
 ): FormError[] {
   const { value } = specOfForm(withoutFaults(typed, own), spec.gatewayNamespace);
   const refused = value
-    ? errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...metadata, spec: value }), CONTROLS)
+    ? errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...metadata, spec: value }), EDIT_CONTROLS)
     : [];
   return [...own, ...refused.filter(({ field }) => field !== undefined && own.every((each) => each.field !== field))];
 }
@@ -125,7 +116,7 @@ async function refusedPage(
   if (error.reason !== 'Invalid' && error.reason !== 'Forbidden') throw error;
   return keyPage(request, live, {
     form: typed,
-    errors: errorsOfRefusal(error, CONTROLS),
+    errors: errorsOfRefusal(error, EDIT_CONTROLS),
     status: error.reason === 'Invalid' ? 422 : 403,
   });
 }
@@ -164,8 +155,7 @@ interface EditKeyView extends KeyFormView {
 /** Below the tabs. */
 function renderEditKey(view: EditKeyView): Html {
   const { errors, conflict, done } = view;
-  return html`${doneNotice(done)}
-    ${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS[field])}
+  return html`${doneNotice(done)} ${conflict ? renderConflict(view) : errorSummary(errors, labelOfField)}
     <section aria-label="Settings">${renderForm(view)}</section>`;
 }
 
@@ -194,7 +184,7 @@ function renderForm(view: EditKeyView): Html {
     },
     html`<fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
       <legend class="vh">Settings of the key</legend>
-      ${renderKeyFields(view)} ${mayChange ? buttons : NOTHING}
+      ${renderFields(EDIT_ROWS, view)} ${mayChange ? buttons : NOTHING}
     </fieldset>`,
   )}`;
 }
@@ -219,7 +209,7 @@ function renderConflict({ others }: EditKeyView): Html {
 function renderChanges(others: readonly ConcurrentChange[]): Html {
   return table<ConcurrentChange>(
     [
-      { title: 'Field', cell: ({ field }) => EDIT_ROWS[field].label },
+      { title: 'Field', cell: ({ field }) => labelOfField(field) },
       { title: 'It was', style: 'wrap', cell: ({ was }) => was ?? html`<span class="soft">Unknown</span>` },
       { title: 'They made it', style: 'wrap', cell: ({ now }) => now },
       { title: 'You typed', style: 'wrap', cell: ({ typed }) => typed ?? html`<span class="soft">Nothing</span>` },

@@ -5,16 +5,20 @@ import { describe, it } from 'vitest';
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../../../../console/access/access.ts';
 import {
+  errorsOfRefusal,
   formOfKey,
+  mergeForms,
   newKeyForm,
+  patchOfForm,
+  readBase,
   readKeyForm,
   specOfForm,
-  timeOfInput,
-  utcInput,
-} from '../../../../console/keys/api-key.ts';
-import type { KeyForm } from '../../../../console/keys/api-key.ts';
-import { mergeForms, patchOfForm, readBase, textsOfForm, writeBase } from '../../../../console/keys/key-changes.ts';
-import { errorsOfRefusal } from '../../../../console/keys/api-key.ts';
+  textsOfForm,
+  writeBase,
+} from '../../../../console/keys/key-form.ts';
+import { KEY_ROWS } from '../../../../console/keys/fields.ts';
+import type { KeyForm } from '../../../../console/keys/fields.ts';
+import { timeOfInput, utcInput } from '../../../../console/keys/times.ts';
 
 const SPEC: ApiKeySpec = {
   gatewayNamespace: 'model-gateway',
@@ -40,6 +44,33 @@ function keyOf(spec: Partial<ApiKeySpec> = {}): ApiKey {
 
 const patch = (form: KeyForm, live = keyOf()) => patchOfForm(form, live);
 const FORM = formOfKey(keyOf());
+
+describe('the table of fields', () => {
+  it('has every field of a spec that people can set, with a label of its own', () => {
+    const UNASKED = [
+      'spec.gatewayNamespace',
+      'spec.quota.minOutputTokens',
+      'spec.key.rotation',
+      'spec.key.overlapSeconds',
+    ];
+    const paths = Object.entries(SPEC).flatMap(([name, value]) =>
+      typeof value === 'object' && !Array.isArray(value)
+        ? Object.keys(value).map((part) => `spec.${name}.${part}`)
+        : [`spec.${name}`],
+    );
+    const known = KEY_ROWS.map(({ path }) => path);
+    assert.deepEqual(
+      paths.filter((path) => !UNASKED.includes(path) && !known.some((place) => path.startsWith(place))),
+      [],
+    );
+    assert.equal(new Set(KEY_ROWS.map(({ label }) => label)).size, KEY_ROWS.length);
+  });
+  it('writes what it reads of a key', () => {
+    const { metadata, spec } = keyOf({ key: { ...SPEC.key, rotation: 1, overlapSeconds: 0 } });
+    const written = specOfForm(formOfKey({ ...keyOf(), metadata, spec }), 'model-gateway').value;
+    assert.deepEqual(written, { ...spec, expirationTime: '2027-01-01T00:00:00Z' });
+  });
+});
 
 describe('the form of a new key', () => {
   const typed = new URLSearchParams({
@@ -186,7 +217,7 @@ describe('an edit', () => {
   it('reports a mistake once, and only in fields that differ', () => {
     assert.deepEqual(
       patch({ ...FORM, period: 'x', whenShort: 'y' }).errors?.map(({ field }) => field),
-      ['period'],
+      ['period', 'whenShort'],
     );
     assert.deepEqual(
       patch({ ...FORM, limitUsd: '' }).errors?.map(({ field }) => field),
@@ -218,7 +249,7 @@ describe('two people who edit one key', () => {
     const live = formOfKey(keyOf({ quota: { ...SPEC.quota, limitUsd: '50' } }));
     const { form, others } = mergeForms(base, { ...FORM, limitUsd: '30' }, live);
     assert.equal(form.limitUsd, '30');
-    assert.deepEqual(others, [{ field: 'limit', was: '25.00', now: '50', typed: '30' }]);
+    assert.deepEqual(others, [{ field: 'limitUsd', was: '25.00', now: '50', typed: '30' }]);
   });
   it('make the same change without a conflict', () => {
     const live = formOfKey(keyOf({ enabled: false }));
