@@ -1,6 +1,6 @@
 /**
  * Styles, scripts and icons, addressed by content hash so that browsers may cache them forever. They are read once at
- * start: the console's own, and those shared with the price page.
+ * start: each feature's own, and those shared with the price page.
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -20,9 +20,16 @@ export interface Assets {
 
 export const ASSET_ROOT = '/assets/';
 
-const FOLDERS = ['browser/', '../web/theme/', '../web/pricing/browser/'].map(
-  (folder) => new URL(folder, import.meta.url),
-);
+const FOLDERS = [
+  'components/',
+  'keys/',
+  'wallet/',
+  'usage/',
+  'catalog/',
+  'playground/',
+  '../web/theme/',
+  '../web/pricing/browser/',
+].map((folder) => new URL(folder, import.meta.url));
 const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',

@@ -1,6 +1,6 @@
 /** [P] Parses a posted form (application/x-www-form-urlencoded), and refuses everything that is not clearly one. */
 import { RequestRefused } from './describe-error.ts';
-import { CSRF_FIELD } from './views/fragments.ts';
+import { CSRF_FIELD } from './components/form.ts';
 
 /** More than any form of the console needs, a key's list of models included. */
 export const MAX_FORM_BYTES = 256 * 1024;

@@ -7,8 +7,8 @@ import { withBasePath } from './base-path.ts';
 import { describeError } from './describe-error.ts';
 import type { HandlerResult, ConsoleDeps, DownloadedFile, Page, RelayedAnswer } from './route.ts';
 import type { Authenticator } from './session/authenticator.ts';
-import { errorPage } from './views/error-page.ts';
-import { layout } from './views/layout.ts';
+import { errorPage } from './components/error-page.ts';
+import { layout } from './components/layout.ts';
 
 /** What every reply needs. */
 export interface ReplyContext {
@@ -25,7 +25,7 @@ export interface RequestAndReply {
   readonly reply: FastifyReply;
 }
 
-const LAYOUT_STYLES = ['theme.css'];
+const LAYOUT_FILES = { styles: ['theme.css', 'components.css'], scripts: ['moments.js'] } as const;
 const HTML = 'text/html; charset=utf-8';
 const FILE_NAME = /^[\w.-]{1,200}$/;
 
@@ -37,7 +37,7 @@ export function sendPage(context: ReplyContext, { request, reply }: RequestAndRe
   const person =
     access &&
     ({ name: access.person.name, csrf: reply.generateCsrf(), signOut, byKey: access.ownKey !== undefined } as const);
-  const document = layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href });
+  const document = layout(page, { person, files: LAYOUT_FILES, asset: assets.href });
   void reply.code(status).type(HTML).send(withBasePath(document, basePath));
 }
 

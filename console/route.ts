@@ -1,19 +1,19 @@
 /**
  * A console route: a method, a path and a handler. The server authenticates the person, checks the form and writes the
- * result; a handler reads and changes only what that person may. Each file in pages/ exports its routes as one list,
- * and routes.ts collects the lists.
+ * result; a handler reads and changes only what that person may. Each feature's folder has a routes.ts
+ * with its routes, and routes.ts here collects them.
  */
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
+import type { KindSchema } from '#crds/kind-schema.ts';
 import type { LoadedFolder } from '#manifests/load-folder.ts';
 import type { Resources } from '#objects/resources.ts';
 import type { Translator } from '#objects/translator.ts';
 import type { ActivityReader } from '#activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
-import type { Schemas } from './forms/schema-faults.ts';
-import type { UsageStore } from './usage/usage.ts';
+import type { UsageStore } from './data/usage.ts';
 
 /** The dependencies of all pages. */
 export interface ConsoleDeps {
@@ -91,7 +91,7 @@ export interface PageRequest {
 
 export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'models' | 'prices' | 'groups' | 'playground';
 
-/** The content that views/layout.ts wraps. */
+/** The content that components/layout.ts wraps. */
 export interface Page {
   /** The window's title, without the product's name. */
   readonly title: string;
@@ -99,9 +99,9 @@ export interface Page {
   readonly active: NavigationItem | undefined;
   /** The content of <main>, its <h1> included. */
   readonly body: Html;
-  /** Files of browser/, "keys.js": loaded as modules, each once. */
+  /** Files of the feature's folder, "keys.js": loaded as modules, each once. */
   readonly scripts?: readonly string[];
-  /** Files of browser/, "keys.css", loaded after theme.css. */
+  /** Files of the feature's folder, "keys.css", loaded after those of all pages. */
   readonly styles?: readonly string[];
 }
 
@@ -166,3 +166,6 @@ export interface ConsoleRoute {
   readonly repeated?: readonly string[];
   readonly handle: (request: PageRequest) => Promise<HandlerResult> | HandlerResult;
 }
+
+/** The API's kinds, by name. */
+export type Schemas = ReadonlyMap<string, KindSchema>;

@@ -1,5 +1,5 @@
 /** A PriceCatalog as the second list of an import: its entries in dollars, also those in ratios. */
-import type { PriceCatalog, PriceCatalogModel } from '../../crds/schema/types.gen.ts';
+import type { PriceCatalog, PriceCatalogModel } from '#crds/types.gen.ts';
 import type { SecondList } from './import.ts';
 import { formatDecimalText, parseDecimalText, times } from './lists/decimal-text.ts';
 import type { Decimal } from './lists/decimal-text.ts';

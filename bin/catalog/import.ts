@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import { API_VERSION } from '../../crds/schema/types.gen.ts';
+import { API_VERSION } from '#crds/types.gen.ts';
 import { textTable } from '../text-table.ts';
 import { toCatalogEntry } from './lists/listed-price.ts';
 import type { CatalogEntry } from './lists/listed-price.ts';

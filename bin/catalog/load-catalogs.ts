@@ -1,7 +1,7 @@
 /** Reads catalogs, groups and routes from a folder of manifests, or from one file. */
 import { readFile, stat } from 'node:fs/promises';
-import { loadApiKinds } from '../../crds/schema/load.ts';
-import type { PriceCatalog } from '../../crds/schema/types.gen.ts';
+import { loadApiKinds } from '#crds/load.ts';
+import type { PriceCatalog } from '#crds/types.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { countGenerations } from '#manifests/generations.ts';
 import { createLoader } from '#manifests/load-folder.ts';

@@ -3,7 +3,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { ENDPOINTS } from '#web/pricing/model-facts.ts';
 import type { Endpoint } from '#web/pricing/model-facts.ts';
 import type { ConsoleDeps } from '../route.ts';
-import { groupChoices } from './key-choices.ts';
+import { groupChoices } from '../queries/group-choices.ts';
 
 export interface CallableModel {
   readonly model: string;

@@ -1,45 +1,281 @@
-/** [P] The fields of a key's form, which creating and editing a key share. */
-import { pluralize } from '#web/format.ts';
-import { flag, html, NOTHING, preformatted } from '#web/html.ts';
+/**
+ * [P] A key's form as a whole, made from the table of its fields. A form keeps every text as it was typed, so that it can
+ * come back with an error beside it; what only the API can validate is passed to it unchanged.
+ */
+import { parseJson } from '#crds/json.ts';
+import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { PERIODS, WHEN_SHORT } from '../forms/api-key.ts';
-import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
-import type { EditField, ConcurrentChange } from '../forms/key-changes.ts';
-import { renderErrors, fieldId, renderHint, selectField, textField, describedBy } from '../views/form-fields.ts';
-import { RATE_FIELDS, RATE_LABELS } from '../views/rate-limits.ts';
-import type { RateField } from '../views/rate-limits.ts';
-import type { GroupChoice } from './key-choices.ts';
+import type { AccessError, ApiFieldError } from '../access/access.ts';
+import type { ControlView } from './controls.ts';
+import { EDIT_ROWS, KEY_ROWS, keyField } from './fields.ts';
+import type { KeyField, KeyFieldRow, KeyForm, Patch, Posted } from './fields.ts';
+import { timeOfInput } from './times.ts';
 
-export interface KeyFormView {
+/** An error, with its field; without a field: of the whole form. */
+export interface FormError {
+  readonly field: KeyField | undefined;
+  readonly message: string;
+}
+
+export type Parsed<T> =
+  { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
+
+/** Posted fields that come once for each ticked box. */
+export const MODEL_BOXES = ['model'];
+/** What the API's defaults are and no form asks for; an edit leaves it as it is. */
+const UNASKED: Patch<ApiKeySpec> = { quota: { minOutputTokens: 16 }, key: { rotation: 1, overlapSeconds: 0 } };
+
+/** All rows' parts of a form together. */
+function together(partsOf: (row: KeyFieldRow) => Partial<KeyForm>): KeyForm {
+  const parts = KEY_ROWS.reduce<Partial<KeyForm>>((form, row) => ({ ...form, ...partsOf(row) }), {});
+  // each part of a form is one row's, and no row leaves its own out
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return parts as KeyForm;
+}
+
+/** A new key's form, before anything is typed. */
+export function newKeyForm(namespace: string): KeyForm {
+  return { ...together(({ initial }) => initial), namespace };
+}
+
+/** The form of a key as it is. */
+export function formOfKey(apiKey: ApiKey): KeyForm {
+  return together(({ of }) => of(apiKey));
+}
+
+/** The form of another key with the same settings; its text is always a new one. */
+export function copyOfKey(apiKey: ApiKey): KeyForm {
+  return {
+    ...formOfKey(apiKey),
+    ...keyField('keyType').initial,
+    ...keyField('secret').initial,
+    name: `${apiKey.metadata.name}-copy`,
+  };
+}
+
+/** Reads what was posted. Missing controls count as empty; unknown ones are ignored. */
+export function readKeyForm(form: URLSearchParams): KeyForm {
+  const posted: Posted = { text: (name) => (form.get(name) ?? '').trim(), all: (name) => form.getAll(name) };
+  return together(({ read }) => read(posted));
+}
+
+/** All faults of a new key's form; `refused` tells what the API would say to the object. */
+export function faultsOfNewKey(
+  form: KeyForm,
+  {
+    gatewayNamespace,
+    nowMs,
+    refused,
+  }: {
+    readonly gatewayNamespace: string;
+    readonly nowMs: number;
+    readonly refused: (spec: ApiKeySpec) => FormError[];
+  },
+): FormError[] {
+  const own = [...missingOf(form), ...(specOfForm(form, gatewayNamespace).errors ?? [])];
+  if (form.expires !== '' && Date.parse(timeOfInput(form.expires)) <= nowMs)
+    own.push({ field: 'expires', message: 'This moment has passed: the key would be refused from the beginning.' });
+  const { value } = specOfForm(withoutFaults(form, own), gatewayNamespace);
+  const faulty = new Set(own.map(({ field }) => field));
+  return [...own, ...(value ? refused(value) : []).filter(({ field }) => field === undefined || !faulty.has(field))];
+}
+
+function missingOf(form: KeyForm): FormError[] {
+  return KEY_ROWS.flatMap(({ field, missing }) => {
+    const message = missing?.(form);
+    return message === undefined ? [] : [{ field, message }];
+  });
+}
+
+/** The form with what cannot be written replaced by valid values, so that the rest can be checked. */
+export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyForm {
+  const faulty = KEY_ROWS.filter((row) => faults.some(({ field }) => field === row.field) && row.write(form).error);
+  return faulty.reduce<KeyForm>((valid, { initial }) => ({ ...valid, ...initial }), form);
+}
+
+/** A new ApiKey's spec. */
+export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiKeySpec> {
+  const { value, errors } = patchOf(KEY_ROWS, form);
+  if (errors) return { errors };
+  const spec = withoutNulls(merged(merged({ gatewayNamespace }, UNASKED), value));
+  // every required field of a spec is a row's, or unasked
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { value: spec as ApiKeySpec };
+}
+
+/** What the rows write, together. */
+function patchOf(rows: readonly KeyFieldRow[], form: KeyForm): Parsed<Patch<ApiKeySpec>> {
+  const written = rows.map(({ field, write }) => ({ field, ...write(form) }));
+  const errors = written.flatMap(({ field, error }) => (error === undefined ? [] : [{ field, message: error }]));
+  if (errors.length > 0) return { errors };
+  return { value: written.reduce<Patch<ApiKeySpec>>((patch, each) => merged(patch, each.patch ?? {}), {}) };
+}
+
+/** Two patches of one spec as one. */
+function merged(one: object, other: object): object {
+  const before = new Map<string, unknown>(Object.entries(one));
+  for (const [name, value] of new Map<string, unknown>(Object.entries(other))) {
+    const part = before.get(name);
+    before.set(name, isPart(part) && isPart(value) ? { ...part, ...value } : value);
+  }
+  return Object.fromEntries(before);
+}
+
+/** What is left of a patch for an object that has nothing yet. */
+function withoutNulls(patch: object): object {
+  const left = new Map<string, unknown>(Object.entries(patch));
+  for (const [name, value] of left) {
+    if (value === null) left.delete(name);
+    if (!isPart(value)) continue;
+    const part = withoutNulls(value);
+    if (Object.keys(part).length === 0) left.delete(name);
+    else left.set(name, part);
+  }
+  return Object.fromEntries(left);
+}
+
+function isPart(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A refusal as form errors: each at its field, in the API's words; the others at the top. */
+export function errorsOfRefusal(error: AccessError, present: readonly KeyField[]): FormError[] {
+  if (error.fields.length > 0) return errorsOfFields(error.fields, present);
+  const taken = error.reason === 'AlreadyExists' && present.includes('name');
+  return [{ field: taken ? 'name' : undefined, message: error.message }];
+}
+
+/** Faults by the API's paths as form errors. */
+export function errorsOfFields(fields: readonly ApiFieldError[], present: readonly KeyField[]): FormError[] {
+  return fields.map(({ path, message }) => {
+    const field = KEY_ROWS.find((row) => isWithin(path, row.path))?.field;
+    if (field !== undefined && present.includes(field)) return { field, message };
+    return { field: undefined, message: path === '' || message.startsWith(path) ? message : `${path}: ${message}` };
+  });
+}
+
+function isWithin(path: string, place: string): boolean {
+  return path === place || (path.startsWith(place) && '.['.includes(path.charAt(place.length)));
+}
+
+/** The controls of the form of a new key, and of an edit, that can show an error. */
+export const NEW_CONTROLS: readonly KeyField[] = KEY_ROWS.map(({ field }) => field);
+export const EDIT_CONTROLS: readonly KeyField[] = EDIT_ROWS.map(({ field }) => field);
+
+/** The fields' texts as a form found them. */
+type FieldTexts = Readonly<Partial<Record<KeyField, string>>>;
+
+export function textsOfForm(form: KeyForm): FieldTexts {
+  return Object.fromEntries(EDIT_ROWS.map(({ field, text }) => [field, text(form)]));
+}
+
+/** The text of the form's hidden field; ASCII, because a page replaces some characters. */
+export function writeBase(form: KeyForm): string {
+  return JSON.stringify(textsOfForm(form)).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Parses the hidden field. Anything can be posted: values that are not texts are left out. */
+export function readBase(posted: string): FieldTexts {
+  const texts: Partial<Record<KeyField, string>> = {};
+  const parsed = parseJson(posted);
+  if (typeof parsed !== 'object' || parsed === null) return texts;
+  for (const [field, text] of Object.entries(parsed)) {
+    const row = EDIT_ROWS.find((each) => each.field === field);
+    if (row && typeof text === 'string') texts[row.field] = text;
+  }
+  return texts;
+}
+
+/** A patch of only the fields that differ; undefined: none does. */
+export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<Patch<ApiKeySpec> | undefined> {
+  const now = formOfKey(live);
+  const changed = EDIT_ROWS.filter(({ text }) => text(typed) !== text(now));
+  if (changed.length === 0) return { value: undefined };
+  const { value, errors } = patchOf(changed, typed);
+  if (errors) return { errors };
+  // a part of which nothing is left goes as a whole: an object without any member would be refused
+  const { value: left = {} } = patchOf(EDIT_ROWS, typed);
+  const whole = withoutNulls(left);
+  return {
+    value: Object.fromEntries(Object.entries(value).map(([name, part]) => [name, name in whole ? part : null])),
+  };
+}
+
+/** A field that somebody else has changed since the form went out. */
+export interface ConcurrentChange {
+  readonly field: KeyField;
+  /** undefined: the form does not say. */
+  readonly was: string | undefined;
+  readonly now: string;
+  /** What this person typed, if it differs; it is kept until the form is sent again. */
+  readonly typed: string | undefined;
+}
+
+export interface Merged {
+  readonly form: KeyForm;
+  readonly others: readonly ConcurrentChange[];
+}
+
+/**
+ * Applies what was typed to the object as it is now. The form carries the texts that it was rendered with: a field that
+ * its reader changed keeps that value, and every other field takes the object's current one.
+ */
+export function mergeForms(base: FieldTexts, typed: KeyForm, live: KeyForm): Merged {
+  let form = live;
+  const others: ConcurrentChange[] = [];
+  for (const row of EDIT_ROWS) {
+    const { field, text } = row;
+    const [was, mine, now] = [base[field], text(typed), text(live)];
+    const touched = mine !== was;
+    if (touched) form = { ...form, ...partsOf(row, typed) };
+    if (now !== was && (was !== undefined || now !== mine))
+      others.push({ field, was, now, typed: touched && mine !== now ? mine : undefined });
+  }
+  return { form, others };
+}
+
+/** The parts of a form that belong to a field. */
+function partsOf({ initial }: KeyFieldRow, form: KeyForm): Partial<KeyForm> {
+  return Object.fromEntries(Object.entries(form).filter(([part]) => part in initial));
+}
+
+/** Whether a form says more of these fields than a new one. */
+export function isTyped(rows: readonly KeyFieldRow[], form: KeyForm): boolean {
+  return rows.some(({ text, initial }) => text(form) !== text({ ...form, ...initial }));
+}
+
+export interface KeyFormView extends Pick<ControlView, 'groups' | 'accounts'> {
   readonly form: KeyForm;
   readonly errors: readonly FormError[];
-  /** Empty: none admits the namespace. */
-  readonly groups: readonly GroupChoice[];
   /** Empty for a new key. */
   readonly others: readonly ConcurrentChange[];
 }
 
-export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
-  namespace: 'Namespace',
-  name: 'Name',
-  group: 'Group',
-  account: 'Account',
-  enabled: 'Enabled',
-  limitUsd: 'Quota',
-  period: 'Period',
-  whenShort: 'When too little is left',
-  expires: 'Expires',
-  models: 'Models',
-  maxConcurrency: 'Concurrent calls',
-  ...RATE_LABELS,
-  keyType: 'Where the key comes from',
-  secret: 'Secret',
-  overlap: 'The old key',
-  confirm: 'Name',
-};
+/** The controls of these fields, in the table's order; what belongs inside another control stands there. */
+export function renderFields(rows: readonly KeyFieldRow[], view: KeyFormView): Html {
+  const control = ({ field, label, control: render }: KeyFieldRow): Html => {
+    const within = rows.filter((row) => OUTER[row.field] === field);
+    return render(view.form, {
+      label,
+      errors: view.errors,
+      note: changedMeanwhile(field, view.others),
+      within: html`${within.map(control)}`,
+      groups: view.groups,
+      ...(view.accounts && { accounts: view.accounts }),
+    });
+  };
+  return html`${rows.filter(({ field }) => OUTER[field] === undefined).map((row) => html`${control(row)} `)}`;
+}
+
+/** How often a quota resets is asked beside its limit. */
+const OUTER: Readonly<Partial<Record<KeyField, KeyField>>> = { period: 'limitUsd' };
 
 /** The change that somebody else has made to a field meanwhile. */
-function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[]): Html {
+function changedMeanwhile(field: KeyField, others: readonly ConcurrentChange[]): Html {
   const change = others.find((each) => each.field === field);
   if (!change) return NOTHING;
   return html`<p class="key-theirs">
@@ -50,300 +286,7 @@ function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[])
   </p>`;
 }
 
-const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Monthly: 'Every month' } as const;
-const WHEN_SHORT_LABELS = { Lower: 'Shorten its answer to what can be paid', Refuse: 'Refuse the call' } as const;
-
-/** All fields of an edit. */
-export function renderKeyFields(view: KeyFormView): Html {
-  return html`${renderEnabled(view)} ${renderGroups(view)} ${renderModels(view)} ${renderQuota(view)}
-  ${renderWhenShort(view)} ${renderExpires(view)} ${renderConcurrency(view)} ${renderRates(view)}`;
-}
-
-/** The fields that every new key needs. */
-export function renderMainFields(view: KeyFormView): Html {
-  return html`${renderGroups(view)} ${renderQuota(view)}`;
-}
-
-/** The fields that few new keys need. */
-export function renderMoreFields(view: KeyFormView): Html {
-  return html`${renderModels(view)} ${renderExpires(view)} ${renderConcurrency(view)} ${renderRates(view)}
-  ${renderWhenShort(view)} ${renderEnabled(view)}`;
-}
-
-/** The controls of `renderMoreFields`. */
-export const MORE_FIELDS: readonly KeyField[] = [
-  'models',
-  'expires',
-  'maxConcurrency',
-  ...RATE_FIELDS,
-  'whenShort',
-  'enabled',
-];
-
-function renderEnabled({ form, errors, others }: KeyFormView): Html {
-  return html`<div class="field">
-    <label class="choice key-enabled" for="${fieldId('enabled')}">
-      <input
-        type="checkbox"
-        class="switch"
-        role="switch"
-        id="${fieldId('enabled')}"
-        name="enabled"
-        value="true"
-        ${flag('checked', form.enabled)}
-        ${describedBy('enabled', errors, true)}
-      />
-      <span>Enabled</span>
-    </label>
-    ${renderHint('enabled', 'When off, new calls are refused at once; running ones finish.')}
-    ${changedMeanwhile('enabled', others)} ${renderErrors('enabled', errors)}
-  </div>`;
-}
-
-function renderQuota({ form, errors, others }: KeyFormView): Html {
-  const radio = (value: string, label: string, on: boolean): Html =>
-    html`<label class="choice">
-      <input type="radio" name="quota" value="${value}" ${flag('checked', on)} />
-      <span>${label}</span>
-    </label>`;
-  return html`<fieldset class="choices key-quota" id="key-quota">
-    <legend>Quota</legend>
-    <p class="hint">What this key may spend, besides what its account has.</p>
-    ${radio('Unlimited', 'Unlimited', !form.limited)} ${radio('Limited', 'A limit in US dollars', form.limited)}
-    <div class="key-quota-more">
-      ${textField({
-        field: 'limitUsd',
-        label: html`<span class="vh">Limit in US dollars</span>`,
-        value: form.limitUsd,
-        errors,
-        prefix: '$',
-        suffix: 'USD',
-        short: true,
-        attributes: html`type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00"
-        maxlength="20"`,
-        below: changedMeanwhile('limit', others),
-      })}
-      ${selectField({
-        field: 'period',
-        label: 'Resets',
-        value: form.period,
-        errors,
-        options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })),
-        hint: 'At midnight or on the 1st, UTC.',
-        below: changedMeanwhile('period', others),
-      })}
-    </div>
-  </fieldset>`;
-}
-
-function renderWhenShort({ form, errors, others }: KeyFormView): Html {
-  return selectField({
-    field: 'whenShort',
-    label: 'When less is left than a call may cost',
-    value: form.whenShort,
-    errors,
-    options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })),
-    short: false,
-    below: changedMeanwhile('whenShort', others),
-  });
-}
-
-/** The control has no zone of its own, so the form says which one it means; a script adds the reader's. */
-function renderExpires({ form, errors, others }: KeyFormView): Html {
-  const step = /T\d{2}:\d{2}:/.test(form.expires) ? html`step="any"` : NOTHING;
-  return textField({
-    field: 'expires',
-    label: html`Expires <span class="soft">in UTC</span>`,
-    value: form.expires,
-    errors,
-    short: true,
-    hint: 'From this moment on the key is refused. Empty: it never expires.',
-    attributes: html`type="datetime-local" min="1970-01-01T00:00" max="9999-12-31T23:59" ${step} data-utc`,
-    below: html`<p class="hint" id="expires-here" aria-live="polite"></p>
-      ${changedMeanwhile('expires', others)}`,
-  });
-}
-
-function renderConcurrency({ form, errors, others }: KeyFormView): Html {
-  return textField({
-    field: 'maxConcurrency',
-    label: 'Concurrent calls',
-    value: form.maxConcurrency,
-    errors,
-    short: true,
-    hint: 'How many calls with this key may be running, over all proxies. Empty: any number.',
-    attributes: html`type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`,
-    below: changedMeanwhile('maxConcurrency', others),
-  });
-}
-
-const RATE_HINTS: Readonly<Record<RateField, string>> = {
-  requestsPerMinute: 'How many calls this key may make in any 60 seconds, over all proxies. Empty: any number.',
-  inputTokensPerMinute: 'Without those that a provider reads from its cache. Empty: any number.',
-  outputTokensPerMinute: 'A running call counts with its output limit. Empty: any number.',
-};
-
-function renderRates({ form, errors, others }: KeyFormView): readonly Html[] {
-  return RATE_FIELDS.map((field) =>
-    textField({
-      field,
-      label: RATE_LABELS[field],
-      value: form[field],
-      errors,
-      short: true,
-      hint: RATE_HINTS[field],
-      attributes: html`type="number" inputmode="numeric" min="1" max="1000000000" step="1" placeholder="Any number"`,
-      below: changedMeanwhile(field, others),
-    }),
-  );
-}
-
-/** The number of names that are shown at once; the others are folded. */
-const MODELS_SHOWN = 4;
-
-/** A list to choose from, or a line to type in where there is none yet. */
-function renderGroups({ form, errors, groups, others }: KeyFormView): Html {
-  if (groups.length === 0) {
-    const hint = 'No group admits keys of this namespace. Ask the platform team for one.';
-    return textField({
-      field: 'group',
-      label: 'Group',
-      value: form.group,
-      errors,
-      hint,
-      short: true,
-      attributes: html`type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`,
-      below: changedMeanwhile('group', others),
-    });
-  }
-  return html`<fieldset
-    class="choices key-groups"
-    id="${fieldId('group')}"
-    tabindex="-1"
-    ${describedBy('group', errors, false)}
-  >
-    <legend>Group</legend>
-    <p class="hint">Decides the models, and multiplies their prices.</p>
-    ${groups.map((group, index) => renderChoice(group, index, form.group))} ${changedMeanwhile('group', others)}
-    ${renderErrors('group', errors)}
-  </fieldset>`;
-}
-
-function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
-  const id = `group-${index}`;
-  return html`<div
-    class="key-group"
-    ${group.onlyIn === undefined ? NOTHING : html`data-namespaces="${group.onlyIn.join(' ')}"`}
-  >
-    <label class="choice" for="${id}">
-      <input
-        type="radio"
-        id="${id}"
-        name="group"
-        value="${group.name}"
-        required
-        ${flag('checked', group.name === chosen)}
-      />
-      <span class="key-group-name"
-        ><bdi>${group.displayName}</bdi>${
-          group.displayName === group.name ? NOTHING : html` <small class="mono"><bdi>${group.name}</bdi></small>`
-        }</span
-      >
-      ${
-        group.ratio === ''
-          ? NOTHING
-          : html`<span class="key-group-ratio" title="Every price is multiplied by ${group.ratio}"
-              >× ${group.ratio}</span
-            >`
-      }
-    </label>
-    ${group.warning === undefined ? NOTHING : html`<p class="key-group-note warn">${group.warning}</p>`}${
-      group.onlyIn === undefined
-        ? NOTHING
-        : html`<p class="key-group-note key-group-only">Only for keys of ${group.onlyIn.join(', ')}.</p>`
-    }${renderGroupModels(group)}
-  </div>`;
-}
-
-function renderGroupModels({ models, warning }: GroupChoice): Html {
-  if (models.length === 0)
-    return warning === undefined
-      ? html`<p class="key-group-note">No model can be called through it at the moment.</p>`
-      : NOTHING;
-  const few = models.length <= MODELS_SHOWN + 1;
-  const names = (list: readonly string[]): Html =>
-    html`<ul class="tags">
-      ${list.map((name) => html`<li class="badge"><bdi>${name}</bdi></li>`)}
-    </ul>`;
-  if (few) return html`<div class="key-group-note">${names(models)}</div>`;
-  return html`<div class="key-group-note">
-    ${names(models.slice(0, MODELS_SHOWN))}
-    <details class="fold">
-      <summary>${pluralize(models.length - MODELS_SHOWN, 'more model')}</summary>
-      ${names(models.slice(MODELS_SHOWN))}
-    </details>
-  </div>`;
-}
-
-/** Boxes to tick for the models of the groups that can be chosen, or lines to type in where they are not known. */
-function renderModels(view: KeyFormView): Html {
-  const { form, errors, groups, others } = view;
-  const radio = (value: string, label: string, on: boolean): Html =>
-    html`<label class="choice">
-      <input type="radio" name="allowed" value="${value}" ${flag('checked', on)} />
-      <span>${label}</span>
-    </label>`;
-  const known = groups.some(({ models }) => models.length > 0);
-  return html`<fieldset
-    class="choices key-models"
-    id="${fieldId('models')}"
-    tabindex="-1"
-    ${describedBy('models', errors, false)}
-  >
-    <legend>Models</legend>
-    ${radio('All', 'All models of the group, including later ones', !form.restricted)}
-    ${radio('Some', 'Only these', form.restricted)}
-    <div class="key-models-more">${known ? renderBoxes(view, groups) : renderLines(view)}</div>
-    ${changedMeanwhile('models', others)} ${renderErrors('models', errors)}
-  </fieldset>`;
-}
-
-/** Names that the key lists although no group has them are shown too, ticked. */
-function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Html {
-  const holders = new Map<string, string[]>();
-  for (const { name, models } of groups)
-    for (const model of models) holders.set(model, [...(holders.get(model) ?? []), name]);
-  const names = [...new Set([...holders.keys(), ...form.models])].sort();
-  const single = groups.length === 1;
-  return html`<div class="key-model-list" role="group" aria-label="Models that this key may call">
-    ${names.map((name) => {
-      const groupNames = holders.get(name);
-      const note = groupNames === undefined ? 'in none of these groups' : groupNames.join(', ');
-      return html`<label class="choice" data-groups="${(groupNames ?? []).join(' ')}">
-        <input type="checkbox" name="model" value="${name}" ${flag('checked', form.models.includes(name))} />
-        <span
-          ><bdi class="mono">${name}</bdi>${
-            single && groupNames !== undefined ? NOTHING : html` <small class="key-model-groups">${note}</small>`
-          }</span
-        >
-      </label>`;
-    })}
-  </div>`;
-}
-
-function renderLines({ form, errors }: KeyFormView): Html {
-  return html`<div class="field">
-    <label for="models-text" class="vh">Models, one per line</label>
-    ${renderHint('models', 'One name per line, exactly as the price page has them.')}
-    <textarea
-      id="models-text"
-      name="models"
-      rows="4"
-      class="mono"
-      spellcheck="false"
-      autocapitalize="off"
-      ${describedBy('models', errors, true)}
-    >
-${preformatted(form.models.join('\n'))}</textarea>
-  </div>`;
+/** What an error's summary calls its field. */
+export function labelOfField(field: KeyField): string {
+  return keyField(field).label;
 }

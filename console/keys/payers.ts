@@ -1,7 +1,7 @@
 /** [P] The accounts that a new key can spend from, and the form's initial account and group. */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { accountFacts } from '../wallet/account-facts.ts';
-import type { GroupChoice } from './key-choices.ts';
+import { accountFacts } from '../queries/account-facts.ts';
+import type { GroupChoice } from '../queries/group-choices.ts';
 
 /** An account that can pay. */
 export interface Payer {

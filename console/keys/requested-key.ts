@@ -1,10 +1,12 @@
 /** The key that a page's address names, the paths of its pages, and their heading. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { html, NOTHING } from '#web/html.ts';
+import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import type { ObjectRef, PersonAccess } from '../access/access.ts';
+import type { ObjectRef } from '../access/access.ts';
 import type { PageRequest } from '../route.ts';
+import { pageHead } from '../components/page.ts';
+import { keyPath } from '../paths.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
@@ -54,31 +56,8 @@ export function changeKey(
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
 }
 
-/** The first page of a person. */
-export function homeOf({ ownKey }: PersonAccess): string {
-  return ownKey ? keyPath({ metadata: ownKey }) : '/keys';
-}
-
-/** The form of a new key with this one's settings. */
-export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
-  return `/keys/new?copy=${encodeURIComponent(`${namespace}/${name}`)}`;
-}
-
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
-
-type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' | 'created' | 'yaml';
-
-/** "/keys/team-a/ci-bot", or a page below it. */
-export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {
-  const path = `/keys/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-  return page === undefined ? path : `${path}/${page}`;
-}
-
-/** The address of the page that shows the key of a rotation which was asked for at this moment. */
-export function createdPath(apiKey: Pick<ApiKey, 'metadata'>, rotation: number, nowMs: number): string {
-  return `${keyPath(apiKey, 'created')}?rotation=${rotation}&since=${nowMs}`;
-}
 
 /** The meaning of a pressed switch: the wanted state, and the object. */
 export interface SwitchRequest {
@@ -107,25 +86,17 @@ interface KeyHead {
 }
 
 /** The way back, the heading, and what else can be done. */
-export function renderKeyHead({ title, lede, above, here, actions = NOTHING }: KeyHead): Html {
-  return html`<div class="page-head">
-    <div>
-      <nav class="crumbs" aria-label="Where this page is">
-        <ol>
-          <li><a href="/keys">API keys</a></li>
-          ${
-            above === undefined
-              ? NOTHING
-              : html`<li>
-                  <a href="${above.path}"><bdi>${above.label}</bdi></a>
-                </li>`
-          }
-          <li aria-current="page"><bdi>${here}</bdi></li>
-        </ol>
-      </nav>
-      <h1>${title}</h1>
-      ${lede === undefined ? NOTHING : html`<p class="lede">${lede}</p>`}
-    </div>
-    ${actions}
-  </div>`;
+export function renderKeyHead({ above, ...head }: KeyHead): Html {
+  return pageHead({ above: [{ path: '/keys', label: 'API keys' }, ...(above === undefined ? [] : [above])], ...head });
+}
+
+/** The head of a page about one key. */
+export function renderHeadOf(apiKey: ApiKey, title: Html | string, here: string): Html {
+  const { namespace, name } = apiKey.metadata;
+  return renderKeyHead({
+    title,
+    here,
+    above: { path: keyPath(apiKey), label: name },
+    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+  });
 }

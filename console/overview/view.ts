@@ -2,19 +2,20 @@
 import { pluralize, renderBalance, renderRemaining, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { factsOf } from '../keys/key-facts.ts';
-import type { KeyStatusFinding } from '../keys/key-status.ts';
-import { keyPath } from '../keys/requested-key.ts';
-import { errorRate, failureText } from '../platform/channel-health.ts';
-import type { ChannelHealth } from '../platform/channel-health.ts';
-import type { MonthSummary } from '../usage-page/forecast.ts';
-import { renderMonthSummary } from '../usage-page/view.ts';
-import { renderStatusDot } from '../views/status-mark.ts';
-import { accountPath } from '../wallet/account-facts.ts';
-import type { AccountFacts } from '../wallet/account-facts.ts';
-import type { AccountStatusFinding } from '../wallet/account-status.ts';
-import { renderLedgerNotice } from '../wallet/spending.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
+import { factsOf } from '../queries/key-facts.ts';
+import type { KeyStatusFinding } from '../queries/key-status.ts';
+import { errorRate, failureText } from '../queries/channel-health.ts';
+import type { ChannelHealth } from '../queries/channel-health.ts';
+import type { MonthSummary } from '../queries/forecast.ts';
+import { renderStatusDot } from '../components/status-mark.ts';
+import type { AccountFacts } from '../queries/account-facts.ts';
+import type { AccountStatusFinding } from '../queries/account-status.ts';
+import { accountPath, keyPath } from '../paths.ts';
+import { renderLedgerNotice } from '../components/ledger-notice.ts';
+import { renderMonthSummary } from '../components/usage-chart.ts';
+import { pageHead, section } from '../components/page.ts';
+import { table } from '../components/table.ts';
 
 export interface AccountLine {
   readonly facts: AccountFacts;
@@ -43,115 +44,88 @@ export interface Overview {
 const SHOWN = 8;
 
 export function renderOverview(overview: Overview): Html {
-  const { spending, failing, gatewayUrl } = overview;
-  return html`<div class="page-head">
-      <div><h1>Overview</h1></div>
-    </div>
-    <section class="section" aria-labelledby="spent">
-      <div class="section-head">
-        <h2 id="spent">Spending</h2>
-        <p><a href="/usage">Usage</a></p>
-      </div>
-      ${typeof spending === 'string' ? renderLedgerNotice(spending) : renderMonthSummary(spending)}
-    </section>
+  const { spending, failing } = overview;
+  return html`${pageHead({ title: 'Overview' })}
+    ${section(
+      { id: 'spent', title: 'Spending', beside: link('/usage', 'Usage') },
+      typeof spending === 'string' ? renderLedgerNotice(spending) : renderMonthSummary(spending),
+    )}
     <div class="split">${renderBalances(overview)} ${renderKeys(overview)}</div>
-    ${failing === undefined ? NOTHING : renderFailing(failing)}
-    <section class="section" aria-labelledby="more">
-      <h2 id="more">More</h2>
-      <ul>
-        <li><a href="/models">Models</a> and <a href="/prices">prices</a></li>
-        <li><a href="/groups">Groups</a></li>
-        ${failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`}${
-          gatewayUrl === undefined
-            ? NOTHING
-            : html`<li><a href="${gatewayUrl}">The gateway's own page</a>, with its base URLs</li>`
-        }
-      </ul>
-    </section>`;
+    ${failing === undefined ? NOTHING : renderFailing(failing)} ${renderLinks(overview)}`;
+}
+
+function link(path: string, label: string): Html {
+  return html`<p><a href="${path}">${label}</a></p>`;
+}
+
+function renderLinks({ failing, gatewayUrl }: Overview): Html {
+  return section(
+    { id: 'more', title: 'More' },
+    html`<ul>
+      <li><a href="/models">Models</a> and <a href="/prices">prices</a></li>
+      <li><a href="/groups">Groups</a></li>
+      ${failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`}${
+        gatewayUrl === undefined
+          ? NOTHING
+          : html`<li><a href="${gatewayUrl}">The gateway's own page</a>, with its base URLs</li>`
+      }
+    </ul>`,
+  );
 }
 
 function renderBalances({ accounts }: Overview): Html {
-  return html`<section class="section" aria-labelledby="balances">
-    <div class="section-head">
-      <h2 id="balances">Balances</h2>
-      <p><a href="/wallet">Wallet</a></p>
-    </div>
-    ${
-      accounts.length === 0
-        ? html`<p class="none">You may see no account.</p>`
-        : html`<div class="table-box" tabindex="0" role="region" aria-label="Accounts">
-            <table class="table" aria-labelledby="balances">
-              <thead>
-                <tr>
-                  <th scope="col">Account</th>
-                  <th scope="col">Status</th>
-                  <th scope="col" class="num">Balance</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${accounts.slice(0, SHOWN).map(
-                  ({ facts: { account, balanceNanoUsd }, status }) =>
-                    html`<tr>
-                      <th scope="row">
-                        <a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a>
-                        <small><bdi>${account.metadata.namespace}</bdi></small>
-                      </th>
-                      <td>${renderStatusDot(status)}</td>
-                      <td class="num">${renderBalance(balanceNanoUsd)}</td>
-                    </tr>`,
-                )}
-              </tbody>
-            </table>
-          </div>`
-    }
-    ${renderMore(accounts.length, '/wallet', 'account')}
-  </section>`;
+  const list = table<AccountLine>(
+    [
+      {
+        title: 'Account',
+        cell: ({ facts: { account } }) =>
+          html`<a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a>
+            <small><bdi>${account.metadata.namespace}</bdi></small>`,
+      },
+      { title: 'Status', cell: ({ status }) => renderStatusDot(status) },
+      { title: 'Balance', num: true, cell: ({ facts: { balanceNanoUsd } }) => renderBalance(balanceNanoUsd) },
+    ],
+    accounts.slice(0, SHOWN),
+    { label: 'Accounts', labelledBy: 'balances' },
+  );
+  return section(
+    { id: 'balances', title: 'Balances', beside: link('/wallet', 'Wallet') },
+    html`${accounts.length === 0 ? html`<p class="none">You may see no account.</p>` : list}
+    ${renderMore(accounts.length, '/wallet', 'account')}`,
+  );
 }
 
 function renderKeys({ keys, allKeys }: Overview): Html {
-  return html`<section class="section" aria-labelledby="near">
-    <div class="section-head">
-      <h2 id="near">Keys that need attention</h2>
-      <p><a href="/keys">API keys</a></p>
-    </div>
+  const none = html`<p class="none">
     ${
-      keys.length === 0
-        ? html`<p class="none">
-            ${
-              allKeys === 0
-                ? html`You have no key yet. <a href="/keys/new">Create key</a>`
-                : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`
-            }
-          </p>`
-        : html`<div class="table-box" tabindex="0" role="region" aria-label="Keys">
-            <table class="table" aria-labelledby="near">
-              <thead>
-                <tr>
-                  <th scope="col">Key</th>
-                  <th scope="col">Status</th>
-                  <th scope="col" class="num">Remaining</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${keys.slice(0, SHOWN).map(renderKey)}
-              </tbody>
-            </table>
-          </div>`
+      allKeys === 0
+        ? html`You have no key yet. <a href="/keys/new">Create key</a>`
+        : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`
     }
-    ${renderMore(keys.length, '/keys', 'key')}
-  </section>`;
+  </p>`;
+  const list = table<KeyLine>(
+    [
+      {
+        title: 'Key',
+        cell: ({ apiKey }) =>
+          html`<a href="${keyPath(apiKey)}"><bdi>${apiKey.metadata.name}</bdi></a>
+            <small><bdi>${apiKey.metadata.namespace}</bdi></small>`,
+      },
+      { title: 'Status', cell: ({ status }) => renderStatusDot(status) },
+      { title: 'Remaining', num: true, cell: renderKeyRemaining },
+    ],
+    keys.slice(0, SHOWN),
+    { label: 'Keys', labelledBy: 'near' },
+  );
+  return section(
+    { id: 'near', title: 'Keys that need attention', beside: link('/keys', 'API keys') },
+    html`${keys.length === 0 ? none : list} ${renderMore(keys.length, '/keys', 'key')}`,
+  );
 }
 
-function renderKey({ apiKey, status }: KeyLine): Html {
+function renderKeyRemaining({ apiKey }: KeyLine): Html | string {
   const { remainingNanoUsd } = factsOf(apiKey);
-  return html`<tr>
-    <th scope="row">
-      <a href="${keyPath(apiKey)}"><bdi>${apiKey.metadata.name}</bdi></a>
-      <small><bdi>${apiKey.metadata.namespace}</bdi></small>
-    </th>
-    <td>${renderStatusDot(status)}</td>
-    <td class="num">${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd)}</td>
-  </tr>`;
+  return remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd);
 }
 
 function renderMore(count: number, path: string, word: string): Html {
@@ -161,44 +135,26 @@ function renderMore(count: number, path: string, word: string): Html {
 }
 
 function renderFailing(failing: readonly ChannelHealth[]): Html {
-  return html`<section class="section" aria-labelledby="failing">
-    <div class="section-head">
-      <h2 id="failing">Failures by channel</h2>
-      <p><a href="/routes">Routes</a></p>
-    </div>
-    ${
-      failing.length === 0
-        ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
-        : html`<div class="table-box" tabindex="0" role="region" aria-label="Channels">
-            <table class="table" aria-labelledby="failing">
-              <thead>
-                <tr>
-                  <th scope="col">Channel</th>
-                  <th scope="col">State</th>
-                  <th scope="col" class="num">Errors</th>
-                  <th scope="col">Last failure</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${failing.slice(0, SHOWN).map(
-                  ({ route, channel, state, figures }) =>
-                    html`<tr>
-                      <th scope="row"><bdi>${route}/${channel.name}</bdi></th>
-                      <td>${renderStatusDot(state)}</td>
-                      <td class="num">${(figures && errorRate(figures)) ?? '—'}</td>
-                      <td>
-                        ${
-                          figures?.lastFailure
-                            ? html`${failureText(figures.lastFailure.outcome)}
-                                <small>${renderTime(figures.lastFailure.atMs)}</small>`
-                            : '—'
-                        }
-                      </td>
-                    </tr>`,
-                )}
-              </tbody>
-            </table>
-          </div>`
-    }
-  </section>`;
+  const list = table<ChannelHealth>(
+    [
+      { title: 'Channel', cell: ({ route, channel }) => html`<bdi>${route}/${channel.name}</bdi>` },
+      { title: 'State', cell: ({ state }) => renderStatusDot(state) },
+      { title: 'Errors', num: true, cell: ({ figures }) => (figures && errorRate(figures)) ?? '—' },
+      {
+        title: 'Last failure',
+        cell: ({ figures }) =>
+          figures?.lastFailure
+            ? html`${failureText(figures.lastFailure.outcome)} <small>${renderTime(figures.lastFailure.atMs)}</small>`
+            : '—',
+      },
+    ],
+    failing.slice(0, SHOWN),
+    { label: 'Channels', labelledBy: 'failing' },
+  );
+  return section(
+    { id: 'failing', title: 'Failures by channel', beside: link('/routes', 'Routes') },
+    failing.length === 0
+      ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
+      : list,
+  );
 }

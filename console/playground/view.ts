@@ -1,7 +1,9 @@
 /** [P] The playground's page; playground.js fills in the models and the answers. */
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { csrfField } from '../views/fragments.ts';
+import { csrfField } from '../components/form.ts';
+import { notice } from '../components/notice.ts';
+import { pageHead } from '../components/page.ts';
 
 interface PlaygroundView {
   /** "namespace/name" of those that can be chosen. */
@@ -18,23 +20,19 @@ interface PlaygroundView {
 
 /** Below the layout's navigation. */
 export function renderPlayground(view: PlaygroundView): Html {
-  return html`<div class="page-head">
-      <div>
-        <h1>Playground</h1>
-        <p class="lede">Call a model with one of your keys. The key pays, as for any call.</p>
-      </div>
-    </div>
-    ${view.gatewayUrl === undefined ? renderNoGateway() : renderForm({ ...view, gatewayUrl: view.gatewayUrl })}`;
+  return html`${pageHead({
+    title: 'Playground',
+    lede: 'Call a model with one of your keys. The key pays, as for any call.',
+  })}
+  ${view.gatewayUrl === undefined ? renderNoGateway() : renderForm({ ...view, gatewayUrl: view.gatewayUrl })}`;
 }
 
 function renderNoGateway(): Html {
-  return html`<div class="notice warn">
-    <h2>The console does not know the gateway’s address</h2>
-    <p>
-      Whoever runs the gateway can set it: <code>--console-gateway-url https://gateway.example.com</code> of
-      <code>mgw operator</code>, or <code>console.gatewayUrl</code> of the Helm chart.
-    </p>
-  </div>`;
+  return notice(
+    html`Whoever runs the gateway can set it: <code>--console-gateway-url https://gateway.example.com</code> of
+      <code>mgw operator</code>, or <code>console.gatewayUrl</code> of the Helm chart.`,
+    { tone: 'warn', title: 'The console does not know the gateway’s address' },
+  );
 }
 
 function renderForm({

@@ -7,9 +7,14 @@ import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ActivityEntry } from '#activity/activity.ts';
-import { renderStatus } from './calls-table.ts';
-import { renderMargin, renderUpstreamCost } from './margins.ts';
-import { reasonOf } from './refusals.ts';
+import { renderStatus } from '../components/calls-table.ts';
+import { reasonOf } from '../components/refusals.ts';
+import { renderMargin, renderUpstreamCost } from '../components/margin.ts';
+import { notice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import { table } from '../components/table.ts';
+import type { Fact } from '../components/facts.ts';
+import { facts } from '../components/facts.ts';
 
 export interface CallView {
   /** The ledger's; undefined: the call was refused before it cost anything. */
@@ -63,16 +68,16 @@ export function renderCallDetails(view: CallView): Html {
 
 function renderError({ entry }: CallView): Html {
   if (entry?.errorCode === undefined) return NOTHING;
-  return html`<div class="notice bad">
-    <p>
-      <b>${entry.refused ? `Refused: ${reasonOf(entry.errorCode).label}` : 'Failed'}</b> · ${entry.httpStatus}
-      <code>${entry.errorCode}</code>
-    </p>
-    <p>${entry.message ?? "The provider's own words went to the caller; they are not kept."}</p>
-  </div>`;
+  const { refused, errorCode, httpStatus, message } = entry;
+  return notice(
+    [
+      html`<b>${refused ? `Refused: ${reasonOf(errorCode).label}` : 'Failed'}</b> · ${httpStatus}
+        <code>${errorCode}</code>`,
+      message ?? "The provider's own words went to the caller; they are not kept.",
+    ],
+    { tone: 'bad' },
+  );
 }
-
-type Fact = readonly [label: string, value: Html | string | undefined];
 
 /** A deleted key keeps the name that the record has. */
 function keyLabel({ names, record }: CallView, keyUid: string): string {
@@ -82,24 +87,19 @@ function keyLabel({ names, record }: CallView, keyUid: string): string {
 function renderFacts(view: CallView): Html {
   const { record, entry, groups } = view;
   const { callId, keyUid, model } = record ?? entry ?? { callId: '', keyUid: '', model: undefined };
-  const facts: readonly Fact[] = [
-    ['Id', html`<code>${callId}</code>`],
-    ['Time', renderTime(record?.createdMs ?? entry?.atMs ?? 0)],
-    ['Key', html`<bdi>${keyLabel(view, keyUid)}</bdi>`],
-    ['Model', bdi(model)],
-    ['Status', record ? renderStatus(record) : html`<span class="dot bad">Refused</span>`],
-    ...factsOfEntry(entry),
-    ['Duration', durationOf(record, entry)],
-    ...(record ? factsOfRecord(record, groups) : []),
-  ];
-  return html`<dl class="facts call-facts">
-    ${facts.map(([label, value]) =>
-      value === undefined
-        ? NOTHING
-        : html`<dt>${label}</dt>
-            <dd>${value}</dd>`,
-    )}
-  </dl>`;
+  return facts(
+    [
+      ['Id', html`<code>${callId}</code>`],
+      ['Time', renderTime(record?.createdMs ?? entry?.atMs ?? 0)],
+      ['Key', html`<bdi>${keyLabel(view, keyUid)}</bdi>`],
+      ['Model', bdi(model)],
+      ['Status', record ? renderStatus(record) : html`<span class="dot bad">Refused</span>`],
+      ...factsOfEntry(entry),
+      ['Duration', durationOf(record, entry)],
+      ...(record ? factsOfRecord(record, groups) : []),
+    ],
+    'call-facts',
+  );
 }
 
 function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
@@ -162,69 +162,63 @@ function bdi(text: string | undefined): Html | undefined {
 
 /** Each billed dimension with its quantity and rate; the sum is the ledger's. */
 function renderPrice(record: UsageRecord, margins: boolean): Html {
-  const { costNanoUsd, unbilledNanoUsd, lines } = record;
-  return html`<section class="section" aria-labelledby="price">
-    <h2 id="price">Tokens and price</h2>
-    <div class="table-box" tabindex="0" role="region" aria-label="Price by class">
-      <table class="table call-price">
-        <caption class="vh">
-          What was billed, by class: quantity, price and cost
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Class</th>
-            <th scope="col" class="num">Count</th>
-            <th scope="col" class="num">Price</th>
-            <th scope="col" class="num">Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${lines === undefined ? renderTokens(record) : viewLines(lines).map(renderLine)}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row">Billed</th>
-            <td></td>
-            <td></td>
-            <td class="num">${renderUsd(costNanoUsd, 6)}</td>
-          </tr>
-          ${margins ? renderMargins(record) : NOTHING}
-        </tfoot>
-      </table>
-    </div>
+  const { unbilledNanoUsd, lines } = record;
+  const list = lines === undefined ? tokensOf(record) : viewLines(lines).map(lineOf);
+  return section(
+    { id: 'price', title: 'Tokens and price' },
+    html`${table<PriceLine>(
+      [
+        { title: 'Class', cell: ({ label }) => label },
+        { title: 'Count', num: true, cell: ({ count }) => count },
+        { title: 'Price', num: true, cell: ({ price }) => price },
+        { title: 'Cost', num: true, cell: ({ cost }) => cost },
+      ],
+      list,
+      {
+        label: 'Price by class',
+        caption: 'What was billed, by class: quantity, price and cost',
+        style: 'call-price',
+        foot: renderSums(record, margins),
+      },
+    )}
     ${
       unbilledNanoUsd > 0n
         ? html`<p>Not billed, since neither key nor account could pay it: ${renderUsd(unbilledNanoUsd, 6)}.</p>`
         : NOTHING
     }
-    ${lines === undefined ? renderWhyWithout(record) : NOTHING}
-  </section>`;
+    ${lines === undefined ? renderWhyWithout(record) : NOTHING}`,
+  );
 }
 
-function renderMargins(record: UsageRecord): Html {
-  return html`<tr>
-      <th scope="row">Upstream cost</th>
+interface PriceLine {
+  readonly label: Html;
+  readonly count: string;
+  readonly price: Html;
+  readonly cost: Html;
+}
+
+function renderSums(record: UsageRecord, margins: boolean): Html {
+  const line = (label: string, amount: Html): Html =>
+    html`<tr>
+      <th scope="row">${label}</th>
       <td></td>
       <td></td>
-      <td class="num">${renderUpstreamCost(record)}</td>
-    </tr>
-    <tr>
-      <th scope="row">Margin</th>
-      <td></td>
-      <td></td>
-      <td class="num">${renderMargin(record)}</td>
+      <td class="num">${amount}</td>
     </tr>`;
+  return html`${line('Billed', renderUsd(record.costNanoUsd, 6))}${
+    margins
+      ? html`${line('Upstream cost', renderUpstreamCost(record))}${line('Margin', renderMargin(record))}`
+      : NOTHING
+  }`;
 }
 
-function renderLine(line: BillLineView): Html {
-  return html`<tr>
-    <th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th>
-    <td class="num">${formatCount(BigInt(line.quantity))}</td>
-    <td class="num">
-      ${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : perWords(line).trim()}</small>
-    </td>
-    <td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td>
-  </tr>`;
+function lineOf(line: BillLineView): PriceLine {
+  return {
+    label: html`${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}`,
+    count: formatCount(BigInt(line.quantity)),
+    price: html`${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : perWords(line).trim()}</small>`,
+    cost: renderUsd(nanoUsd(line.amount_usd), 6),
+  };
 }
 
 /** The tier, region or model because of which the rate differs from the model's own. */
@@ -244,16 +238,13 @@ function nanoUsd(decimal: string): bigint {
   return BigInt(whole + fraction.slice(0, NANO_DIGITS).padEnd(NANO_DIGITS, '0'));
 }
 
-function renderTokens({ tokens }: UsageRecord): Html[] {
-  return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(
-    ([name, label]) =>
-      html`<tr>
-        <th scope="row">${DIMENSIONS[label] ?? label}</th>
-        <td class="num">${formatCount(BigInt(tokens[name]))}</td>
-        <td class="num">${UNKNOWN}</td>
-        <td class="num">${UNKNOWN}</td>
-      </tr>`,
-  );
+function tokensOf({ tokens }: UsageRecord): PriceLine[] {
+  return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(([name, label]) => ({
+    label: html`${DIMENSIONS[label] ?? label}`,
+    count: formatCount(BigInt(tokens[name])),
+    price: UNKNOWN,
+    cost: UNKNOWN,
+  }));
 }
 
 const UNKNOWN = html`<span class="soft">—</span>`;
@@ -273,34 +264,23 @@ function renderTries({ entry, record }: CallView): Html {
       are not, or no longer.
     </p>`;
   if (entry.attempts.length === 0) return NOTHING;
-  return html`<section class="section" aria-labelledby="tries">
-    <h2 id="tries">Tries</h2>
-    <div class="table-box" tabindex="0" role="region" aria-label="Channels tried">
-      <table class="table call-tries">
-        <caption class="vh">
-          Channels that were tried, in order
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Channel</th>
-            <th scope="col">What happened</th>
-            <th scope="col" class="num">Took</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${entry.attempts.map(
-            ({ channel, outcome, durationMs }) =>
-              html`<tr>
-                <th scope="row"><code>${channel}</code></th>
-                <td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td>
-                <td class="num">${formatDuration(durationMs)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${record === undefined ? NOTHING : html`<p class="soft">Only the try that answered is billed.</p>`}
-  </section>`;
+  return section(
+    { id: 'tries', title: 'Tries' },
+    html`${table<ActivityEntry['attempts'][number]>(
+      [
+        { title: 'Channel', cell: ({ channel }) => html`<code>${channel}</code>` },
+        {
+          title: 'What happened',
+          cell: ({ outcome }) =>
+            html`<span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span>`,
+        },
+        { title: 'Took', num: true, cell: ({ durationMs }) => formatDuration(durationMs) },
+      ],
+      entry.attempts,
+      { label: 'Channels tried', caption: 'Channels that were tried, in order', style: 'call-tries' },
+    )}
+    ${record === undefined ? NOTHING : html`<p class="soft">Only the try that answered is billed.</p>`}`,
+  );
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {

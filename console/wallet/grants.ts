@@ -8,6 +8,10 @@ import { pluralize, formatExactUsd, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ObjectChange } from '../access/access.ts';
+import { section } from '../components/page.ts';
+import { table } from '../components/table.ts';
+import type { TextField } from '../components/field.ts';
+import { textField } from '../components/field.ts';
 
 export type GrantField = 'name' | 'usd' | 'reason';
 
@@ -137,22 +141,48 @@ function amountOf(typed: string): string {
 
 export const GRANT_LABELS: Readonly<Record<GrantField, string>> = { name: 'Name', usd: 'Amount', reason: 'Reason' };
 
+/** The field of an amount, as granting and taking back have it. */
+export function grantAmountField(
+  { usd }: GrantForm,
+  errors: readonly GrantError[],
+  { attributes, ...more }: Pick<TextField, 'below' | 'hint' | 'short'> & { readonly attributes: Html },
+): Html {
+  return textField({
+    field: 'usd',
+    label: 'Amount in USD',
+    value: usd,
+    errors,
+    prefix: '$',
+    attributes: html`type="text" inputmode="decimal" maxlength="32" ${attributes}`,
+    ...more,
+  });
+}
+
+/** The field of a reason. */
+export function grantReasonField({ reason }: GrantForm, errors: readonly GrantError[]): Html {
+  return textField({
+    field: 'reason',
+    label: 'Reason',
+    value: reason,
+    errors,
+    hint: 'Whoever may read the account reads it.',
+    attributes: html`type="text" maxlength="256"`,
+  });
+}
+
 const SHOWN = 50;
 
 /** The section. The newest grants come first: new ones are added at the end. */
 export function renderGrants({ spec }: Account): Html {
   const grants = (spec.grants ?? []).toReversed();
-  return html`<section class="section" id="grants" aria-labelledby="grants-title" tabindex="-1">
-    <div class="section-head">
-      <h2 id="grants-title">Credit</h2>
-      <p>${pluralize(grants.length, 'grant')}</p>
-    </div>
-    ${
+  return html`<div id="grants" tabindex="-1">
+    ${section(
+      { id: 'grants-title', title: 'Credit', beside: pluralize(grants.length, 'grant') },
       grants.length === 0
         ? html`<p class="soft">No credit was granted yet, so every call is refused.</p>`
-        : renderTable(grants)
-    }
-  </section>`;
+        : renderTable(grants),
+    )}
+  </div>`;
 }
 
 function renderTable(grants: readonly AccountGrant[]): Html {
@@ -168,36 +198,22 @@ function renderTable(grants: readonly AccountGrant[]): Html {
 }
 
 function rowsTable(grants: readonly AccountGrant[]): Html {
-  return html`<div class="table-box">
-    <table class="table cards">
-      <caption class="vh">
-        Grants, newest first
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Grant</th>
-          <th scope="col">Reason</th>
-          <th scope="col">By</th>
-          <th scope="col">Date</th>
-          <th scope="col" class="num">Amount</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${grants.map(renderGrant)}
-      </tbody>
-    </table>
-  </div>`;
+  return table<AccountGrant>(
+    [
+      { title: 'Grant', style: 'wrap', cell: ({ name }) => name },
+      { title: 'Reason', style: 'wrap wide', cell: ({ reason }) => bdiOrDash(reason) },
+      { title: 'By', style: 'wrap', cell: ({ grantedBy }) => bdiOrDash(grantedBy) },
+      { title: 'Date', cell: renderGrantTime },
+      { title: 'Amount', num: true, cell: ({ usd }) => exactUsd(usd) },
+    ],
+    grants,
+    { caption: 'Grants, newest first', cards: true },
+  );
 }
 
-function renderGrant({ name, usd, reason, grantedBy, grantTime }: AccountGrant): Html {
+function renderGrantTime({ grantTime }: AccountGrant): Html {
   const atMs = grantTime === undefined ? NaN : Date.parse(grantTime);
-  return html`<tr>
-    <th scope="row" class="main wrap">${name}</th>
-    <td class="wrap wide" data-label="Reason">${bdiOrDash(reason)}</td>
-    <td class="wrap" data-label="By">${bdiOrDash(grantedBy)}</td>
-    <td data-label="Date">${Number.isNaN(atMs) ? DASH : renderTime(atMs, 'minute')}</td>
-    <td class="num" data-label="Amount">${exactUsd(usd)}</td>
-  </tr>`;
+  return Number.isNaN(atMs) ? DASH : renderTime(atMs, 'minute');
 }
 
 const DASH = html`<span class="soft">—</span>`;

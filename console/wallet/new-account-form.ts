@@ -1,8 +1,11 @@
 /** [P] The form of a new account: namespace, name and, optionally, its first credit. */
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { errorSummary, selectField, textField } from '../views/form-fields.ts';
-import { csrfField } from '../views/fragments.ts';
+import { errorSummary, selectField, textField } from '../components/field.ts';
+import { postForm, formActions } from '../components/form.ts';
+import type { MissingRight } from '../components/missing-right.ts';
+import { renderMissingRight } from '../components/missing-right.ts';
+import { pageHead, empty } from '../components/page.ts';
 
 export type AccountField = 'namespace' | 'name' | 'usd' | 'reason';
 
@@ -40,41 +43,37 @@ const OBJECT_NAME = html`type="text" required maxlength="253" autocomplete="off"
 /** The whole page. */
 export function renderNewAccount({ form, errors, namespaces, csrf }: NewAccountView): Html {
   return html`${renderHead()} ${errorSummary(errors, (field) => LABELS[field])}
-    <form class="form" id="account-form" method="post" action="/wallet/new" novalidate>
-      ${csrfField(csrf)}
-      <input type="hidden" name="next" value="${form.next}" />
-      ${renderNamespace(form.namespace, namespaces, errors)}
-      ${textField({
-        field: 'name',
-        label: LABELS.name,
-        value: form.name,
-        errors,
-        attributes: OBJECT_NAME,
-        short: true,
-        hint: 'Keys name it. It cannot be changed later.',
-      })}
-      ${textField({
-        field: 'usd',
-        label: 'Credit in USD',
-        value: form.usd,
-        errors,
-        prefix: '$',
-        short: true,
-        attributes: html`type="text" inputmode="decimal" maxlength="32" autocomplete="off"`,
-        hint: 'What its keys may spend together. Empty: nothing yet, so every call is refused.',
-      })}
-      ${textField({
-        field: 'reason',
-        label: 'Reason for the credit',
-        value: form.reason,
-        errors,
-        attributes: html`type="text" maxlength="256" autocomplete="off"`,
-      })}
-      <div class="form-actions">
-        <button type="submit" class="button primary">Create account</button>
-        <a class="button" href="${form.next === 'key' ? '/keys' : '/wallet'}">Cancel</a>
-      </div>
-    </form>`;
+  ${postForm(
+    { id: 'account-form', action: '/wallet/new', csrf, hidden: { next: form.next }, novalidate: true },
+    html`${renderNamespace(form.namespace, namespaces, errors)}
+    ${textField({
+      field: 'name',
+      label: LABELS.name,
+      value: form.name,
+      errors,
+      attributes: OBJECT_NAME,
+      short: true,
+      hint: 'Keys name it. It cannot be changed later.',
+    })}
+    ${textField({
+      field: 'usd',
+      label: 'Credit in USD',
+      value: form.usd,
+      errors,
+      prefix: '$',
+      short: true,
+      attributes: html`type="text" inputmode="decimal" maxlength="32" autocomplete="off"`,
+      hint: 'What its keys may spend together. Empty: nothing yet, so every call is refused.',
+    })}
+    ${textField({
+      field: 'reason',
+      label: 'Reason for the credit',
+      value: form.reason,
+      errors,
+      attributes: html`type="text" maxlength="256" autocomplete="off"`,
+    })}
+    ${formActions({ submit: 'Create account', cancel: form.next === 'key' ? '/keys' : '/wallet' })}`,
+  )}`;
 }
 
 function renderNamespace(chosen: string, namespaces: readonly string[], errors: readonly AccountError[]): Html {
@@ -95,31 +94,23 @@ function renderNamespace(chosen: string, namespaces: readonly string[], errors: 
 }
 
 /** Shown to people without the right to create accounts. */
-export function renderMayNotCreateAccount(): Html {
+export function renderMayNotCreateAccount(missing: MissingRight): Html {
   return html`${renderHead()}
-    <div class="empty" id="may-not-create">
-      <h2>You may not create accounts</h2>
-      <p>
-        That takes the right to <code>create</code> <code>accounts.modelgateway.dev</code> in a namespace; whoever
-        administers one can give it.
-      </p>
-      <div class="actions">
-        <a class="button" href="/wallet">Back to the wallet</a>
-      </div>
-    </div>`;
+  ${empty(
+    {
+      id: 'may-not-create',
+      title: 'You may not create accounts',
+      actions: html`<a class="button" href="/wallet">Back to the wallet</a>`,
+    },
+    html`<p>${renderMissingRight(missing, 'create', { kind: 'accounts' })}</p>`,
+  )}`;
 }
 
 function renderHead(): Html {
-  return html`<div class="page-head">
-    <div>
-      <nav class="crumbs" aria-label="Where this page is">
-        <ol>
-          <li><a href="/wallet">Wallet</a></li>
-          <li aria-current="page">New</li>
-        </ol>
-      </nav>
-      <h1>Create an account</h1>
-      <p class="lede">An account holds credit; its keys spend from it.</p>
-    </div>
-  </div>`;
+  return pageHead({
+    above: [{ path: '/wallet', label: 'Wallet' }],
+    title: 'Create an account',
+    here: 'New',
+    lede: 'An account holds credit; its keys spend from it.',
+  });
 }

@@ -1,8 +1,8 @@
 /** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
 import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus } from '#usage/record.ts';
-import { ACCOUNT_STATUSES } from './account-status.ts';
-import type { AccountStatus } from './account-status.ts';
+import { ACCOUNT_STATUSES } from '../queries/account-status.ts';
+import type { AccountStatus } from '../queries/account-status.ts';
 
 export const ACCOUNT_COLUMNS = ['name', 'status', 'balance', 'credit', 'spent', 'held', 'keys'] as const;
 export type AccountColumn = (typeof ACCOUNT_COLUMNS)[number];

@@ -1,13 +1,17 @@
 /** [P] Spending of a range of days: as columns by day, and as bars by key and by model. */
-import { pluralize, formatCount, renderTime, renderUsd } from '#web/format.ts';
+import { pluralize, formatCount, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { renderColumns } from '#web/theme/columns.ts';
-import type { SpendingSum, SpendingSums } from '../usage/usage.ts';
-import { shortUid } from './account-facts.ts';
+import type { SpendingSum, SpendingSums } from '../data/usage.ts';
 import { daysOf, RANGES } from './query.ts';
 import type { DayRange } from './query.ts';
+import { shortUid } from '../queries/names.ts';
+import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
+import { section } from '../components/page.ts';
+import { table } from '../components/table.ts';
+import { segments } from '../components/tabs.ts';
 
 /** Missing: no ledger is known here. Unavailable: it does not answer. */
 export type Spending = SpendingSums | 'Missing' | 'Unavailable';
@@ -29,60 +33,23 @@ const NONE: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTok
 
 export function renderSpending(view: SpendingView): Html {
   const { spending, range } = view;
-  return html`<section class="section" aria-labelledby="spending">
-    <div class="section-head">
-      <h2 id="spending">Spending</h2>
-      ${typeof spending === 'string' ? NOTHING : renderRanges(view)}
-    </div>
-    ${
-      typeof spending === 'string'
-        ? renderLedgerNotice(spending)
-        : html`${renderMissing(spending, range.sinceMs)}${
-            spending.all.calls === 0
-              ? html`<p class="none">No calls in the last ${range.days} days.</p>`
-              : renderCharts(spending, view)
-          }`
-    }
-  </section>`;
+  if (typeof spending === 'string')
+    return section({ id: 'spending', title: 'Spending', beside: NOTHING }, renderLedgerNotice(spending));
+  return section(
+    { id: 'spending', title: 'Spending', beside: renderDays(view) },
+    html`${renderMissing(spending, range.sinceMs)}${
+      spending.all.calls === 0
+        ? html`<p class="none">No calls in the last ${range.days} days.</p>`
+        : renderCharts(spending, view)
+    }`,
+  );
 }
 
-/** The notice shown if the records cannot be read. */
-export function renderLedgerNotice(why: 'Missing' | 'Unavailable'): Html {
-  if (why === 'Unavailable')
-    return html`<div class="notice warn" role="status">
-      <p>
-        The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few
-        seconds.
-      </p>
-    </div>`;
-  return html`<div class="notice">
-    <p>
-      The console has not been told where the ledger is, so calls and spending by day cannot be shown. Balances are as
-      the gateway last wrote them into the accounts.
-    </p>
-  </div>`;
-}
-
-/** The notice shown if an account has more calls than the console keeps. */
-export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs'>, sinceMs: number): Html {
-  if (wholeSinceMs <= sinceMs) return NOTHING;
-  return html`<div class="notice" id="calls-missing">
-    <p>
-      There are more calls than the console keeps: some from before ${renderTime(wholeSinceMs)} are missing.
-      <code>mgw usage</code> tells all that the ledger keeps.
-    </p>
-  </div>`;
-}
-
-function renderRanges({ range, pathFor }: SpendingView): Html {
-  return html`<ul class="segments" aria-label="Range">
-    ${RANGES.map(
-      (days) =>
-        html`<li>
-          <a href="${pathFor(days)}" ${days === range.days ? html`aria-current="true"` : NOTHING}>${days} days</a>
-        </li>`,
-    )}
-  </ul>`;
+function renderDays({ range, pathFor }: SpendingView): Html {
+  return segments(
+    'Range',
+    RANGES.map((days) => ({ label: `${days} days`, href: pathFor(days), current: days === range.days })),
+  );
 }
 
 function renderCharts({ all, byDay, byKey, byModel }: SpendingSums, view: SpendingView): Html {
@@ -104,42 +71,42 @@ function keyLabel(uid: string, { key }: SpendingView): Html {
   return html`<a href="${path}" title="${uid}, which is gone or not yours to see">Key <bdi>${shortUid(uid)}</bdi></a>`;
 }
 
+interface Rank {
+  readonly label: Html;
+  readonly sum: SpendingSum;
+}
+
 /** The most expensive ones, and the others together. */
 function renderRanks(title: string, sums: ReadonlyMap<string, SpendingSum>, label: (name: string) => Html): Html {
   const ranked = [...sums];
   const most = ranked[0]?.[1].costNanoUsd ?? 0n;
   const rest = ranked.slice(SHOWN);
+  const others = {
+    label: html`<span class="soft">${pluralize(rest.length, 'other')}</span>`,
+    sum: together(rest),
+  };
+  const shown = ranked.slice(0, SHOWN).map(([name, sum]): Rank => ({ label: label(name), sum }));
   return html`<section aria-labelledby="${idOf(title)}">
     <h3 id="${idOf(title)}">${title}</h3>
-    <div class="table-box">
-      <table class="table ranks" aria-labelledby="${idOf(title)}">
-        <thead>
-          <tr>
-            <th scope="col">${title.slice('By '.length).replace(/^./, (first) => first.toUpperCase())}</th>
-            <th scope="col" class="share"><span class="vh">Share</span></th>
-            <th scope="col" class="num">Calls</th>
-            <th scope="col" class="num">Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${ranked.slice(0, SHOWN).map(([name, sum]) => renderRank(label(name), sum, most))}${
-            rest.length > 0
-              ? renderRank(html`<span class="soft">${pluralize(rest.length, 'other')}</span>`, together(rest), most)
-              : NOTHING
-          }
-        </tbody>
-      </table>
-    </div>
+    ${table<Rank>(
+      [
+        {
+          title: title.slice('By '.length).replace(/^./, (first) => first.toUpperCase()),
+          cell: (rank) => rank.label,
+        },
+        {
+          title: 'Share',
+          hidden: true,
+          columnStyle: 'share',
+          cell: ({ sum }) => renderBar({ part: sum.costNanoUsd, whole: most }),
+        },
+        { title: 'Calls', num: true, cell: ({ sum }) => formatCount(sum.calls) },
+        { title: 'Cost', num: true, cell: ({ sum }) => renderUsd(sum.costNanoUsd) },
+      ],
+      rest.length > 0 ? [...shown, others] : shown,
+      { labelledBy: idOf(title), style: 'ranks' },
+    )}
   </section>`;
-}
-
-function renderRank(label: Html, { calls, costNanoUsd }: SpendingSum, most: bigint): Html {
-  return html`<tr>
-    <th scope="row">${label}</th>
-    <td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td>
-    <td class="num">${formatCount(calls)}</td>
-    <td class="num">${renderUsd(costNanoUsd)}</td>
-  </tr>`;
 }
 
 function together(sums: readonly (readonly [string, SpendingSum])[]): SpendingSum {

@@ -1,94 +1,88 @@
-/** [P] Taking credit back: the form, and the page that asks once more with the balance before and after. */
+/** Taking credit back from an account: a form, and a confirmation that adds a grant with a negative amount. */
 import type { Account } from '#crds/types.gen.ts';
-import { parseDecimal } from '#snapshot/decimal.ts';
-import { formatExactUsd } from '#web/format.ts';
-import { html, NOTHING } from '#web/html.ts';
-import type { Html } from '#web/html.ts';
-import { errorSummary, textField } from '../views/form-fields.ts';
-import { csrfField } from '../views/fragments.ts';
-import { accountFacts, accountPath, renderWalletHead } from './account-facts.ts';
-import { GRANT_LABELS } from './grants.ts';
+import { AccessError } from '../access/access.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { emptyGrantForm, errorsOfRefusedGrant, grantChange, grantOf, parseGrantForm, validateGrant } from './grants.ts';
 import type { GrantError, GrantForm } from './grants.ts';
+import { renderTakeBackConfirmation, renderTakeBackForm } from './take-back-forms.ts';
+import type { TakeBackView } from './take-back-forms.ts';
+import { accountPath } from '../paths.ts';
 
-export interface TakeBackView {
-  readonly account: Account;
-  /** The amount has no sign: it says how much is taken back. */
-  readonly form: GrantForm;
-  readonly errors: readonly GrantError[];
-  readonly csrf: string;
+const PATH = '/wallet/:namespace/:name/take-back';
+
+export const takeBackRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: PATH, handle: showForm },
+  { method: 'POST', path: PATH, handle: takeBack },
+];
+
+const PAGE = { title: 'Take credit back · Wallet', active: 'wallet', styles: ['wallet.css'] } as const;
+const CHANGED_MEANWHILE =
+  'Somebody else has changed this account meanwhile; the balance is shown as it is now. Take ' +
+  'the credit back if it is still right.';
+
+async function showForm(request: PageRequest): Promise<HandlerResult> {
+  const account = await readAccount(request);
+  return formPage(request, account, { form: emptyGrantForm(account, request.nowMs), errors: [], status: 200 });
 }
 
-const TITLE = 'Take credit back';
-
-/** The first step. */
-export function renderTakeBackForm(view: TakeBackView): Html {
-  const { account, form, errors } = view;
-  const { balanceNanoUsd } = accountFacts(account, 0);
-  return html`${renderWalletHead({ ref: account.metadata, key: undefined, here: TITLE })}
-    ${errorSummary(errors, (field) => GRANT_LABELS[field])}
-    <form
-      class="form"
-      id="take-back-form"
-      method="post"
-      action="${accountPath(account.metadata, 'take-back')}"
-      autocomplete="off"
-      novalidate
-    >
-      ${renderHidden(view)}
-      ${textField({
-        field: 'usd',
-        label: 'Amount in USD',
-        value: form.usd,
-        errors,
-        prefix: '$',
-        short: true,
-        attributes: html`type="text" inputmode="decimal" maxlength="32" required autofocus`,
-        hint: `The balance is ${formatExactUsd(balanceNanoUsd)} now.`,
-      })}
-      ${textField({
-        field: 'reason',
-        label: 'Reason',
-        value: form.reason,
-        errors,
-        hint: 'Whoever may read the account reads it.',
-        attributes: html`type="text" maxlength="256"`,
-      })}
-      <input type="hidden" name="name" value="${form.name}" />
-      <div class="form-actions">
-        <button type="submit" class="button primary">Continue</button>
-        <a class="button" href="${accountPath(account.metadata)}">Cancel</a>
-      </div>
-    </form>`;
+/** The account, for who may change it. @throws AccessError */
+async function readAccount({ person, params }: PageRequest): Promise<Account> {
+  const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
+  const account = await person.get('Account', ref);
+  if (!account) throw new AccessError('NotFound', 'There is no such account.');
+  if (!(await person.may('patch', 'Account', ref)))
+    throw new AccessError('Forbidden', 'You may not change this account, so you cannot take its credit back.');
+  return account;
 }
 
-/** The second step. Nothing has changed before its button is pressed. */
-export function renderTakeBackConfirmation(view: TakeBackView): Html {
-  const { account, form } = view;
-  const { balanceNanoUsd } = accountFacts(account, 0);
-  const amount = parseDecimal(form.usd) ?? 0n;
-  const after = balanceNanoUsd - amount;
-  return html`${renderWalletHead({ ref: account.metadata, key: undefined, here: TITLE })}
-    <form class="form" id="take-back-confirmation" method="post" action="${accountPath(account.metadata, 'take-back')}">
-      ${renderHidden(view)}
-      <input type="hidden" name="name" value="${form.name}" />
-      <input type="hidden" name="usd" value="${form.usd}" />
-      <input type="hidden" name="reason" value="${form.reason}" />
-      <input type="hidden" name="confirmed" value="true" />
-      <p>
-        Take ${formatExactUsd(amount)} back from <b><bdi>${account.metadata.name}</bdi></b
-        >? The balance goes from ${formatExactUsd(balanceNanoUsd)} to <b>${formatExactUsd(after)}</b>.
-      </p>
-      ${after > 0n ? NOTHING : html`<div class="notice bad"><p>Every call of its keys is refused from then on.</p></div>`}
-      ${form.reason === '' ? NOTHING : html`<p>Reason: <bdi>${form.reason}</bdi></p>`}
-      <div class="form-actions">
-        <button type="submit" class="button danger">Take ${formatExactUsd(amount)} back</button>
-        <a class="button" href="${accountPath(account.metadata)}">Cancel</a>
-      </div>
-    </form>`;
+function formPage(
+  { csrf }: PageRequest,
+  account: Account,
+  { status, ...view }: Pick<TakeBackView, 'form' | 'errors'> & { readonly status: number },
+): HandlerResult {
+  return { page: { ...PAGE, body: renderTakeBackForm({ account, csrf, ...view }) }, status };
 }
 
-function renderHidden({ form, csrf }: TakeBackView): Html {
-  return html`${csrfField(csrf)}
-    <input type="hidden" name="uid" value="${form.uid}" />
-    <input type="hidden" name="generation" value="${form.generation}" />`;
+async function takeBack(request: PageRequest): Promise<HandlerResult> {
+  const account = await readAccount(request);
+  const form = parseGrantForm(request.form);
+  const errors = faultsOf(form, account);
+  if (errors.length > 0) return formPage(request, account, { form, errors, status: 422 });
+  if (form.uid !== account.metadata.uid) return changedMeanwhile(request, account, form);
+  if (request.form.get('confirmed') !== 'true') {
+    const body = renderTakeBackConfirmation({ account, form, errors: [], csrf: request.csrf });
+    return { page: { ...PAGE, body } };
+  }
+  return change(request, account, form);
+}
+
+/** The amount has no sign here: it says how much is taken. */
+function faultsOf(form: GrantForm, account: Account): GrantError[] {
+  const errors = validateGrant(form, account);
+  if (/^-|^0+([.]0+)?$/.test(form.usd) && !errors.some(({ field }) => field === 'usd'))
+    errors.push({ field: 'usd', message: 'Enter how much is taken back, such as 10.00.' });
+  return errors;
+}
+
+async function change(request: PageRequest, account: Account, form: GrantForm): Promise<HandlerResult> {
+  const { person, nowMs } = request;
+  const grant = grantOf({ ...form, usd: `-${form.usd}` }, { grantedBy: person.person.name, nowMs });
+  try {
+    await person.change('Account', account.metadata, grantChange(form, grant, account));
+  } catch (error) {
+    if (!(error instanceof AccessError) || (error.reason !== 'Invalid' && error.reason !== 'Conflict')) throw error;
+    if (error.reason === 'Invalid')
+      return formPage(request, account, { form, errors: errorsOfRefusedGrant(error), status: 422 });
+    return changedMeanwhile(request, await readAccount(request), form);
+  }
+  return { redirect: accountPath(account.metadata, undefined, { granted: form.name }) };
+}
+
+function changedMeanwhile(request: PageRequest, account: Account, form: GrantForm): HandlerResult {
+  const { uid, generation, name } = emptyGrantForm(account, request.nowMs);
+  return formPage(request, account, {
+    form: { ...form, uid, generation, name },
+    errors: [{ field: undefined, message: CHANGED_MEANWHILE }],
+    status: 409,
+  });
 }

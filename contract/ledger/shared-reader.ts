@@ -1,7 +1,7 @@
 /** Reads a ledger that several processes share: spending, and the records of settled calls. */
-import type { UsageFilter } from '../usage/filter.ts';
-import type { UsageRecord } from '../usage/record.ts';
-import type { StreamId, StreamRecord } from '../usage/stream.ts';
+import type { UsageFilter } from '#usage/filter.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import type { StreamId, StreamRecord } from '#usage/stream.ts';
 import type { LedgerReader } from './spending.ts';
 
 /** The size of an account's stream, its first entry, and the store's epoch. */

@@ -2,7 +2,7 @@
  * The operator's cache of the cluster for the console: objects with their latest statuses. It does not check who may
  * see them.
  */
-import type { Kind, Resource } from '../../crds/schema/types.gen.ts';
+import type { Kind, Resource } from '#crds/types.gen.ts';
 
 export interface ClusterCache {
   /** True once everything has been read at least once. */

@@ -2,8 +2,8 @@
  * [P] The Secret of an ApiKey: its name, its entry, and the label and annotations of a generated key. They are the same
  * in a cluster and in the data folder.
  */
-import { isJsonObject, parseJson } from '../../crds/schema/json.ts';
-import type { ApiKey } from '../../crds/schema/types.gen.ts';
+import { isJsonObject, parseJson } from '#crds/json.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
 import type { SecretObject, SecretRef } from './resources.ts';
 
 /** The entry that holds the key. */

@@ -1,5 +1,5 @@
 /** Objects as an API server has them now. */
-import type { Condition, Kind, Resource } from '../../crds/schema/types.gen.ts';
+import type { Condition, Kind, Resource } from '#crds/types.gen.ts';
 
 /** Identifies one object, which another one of the same name does not have. */
 export interface ObjectRef<K extends string = string> {

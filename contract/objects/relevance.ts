@@ -3,7 +3,7 @@
  * annotations cannot: the API server increases the generation with each change of a spec. Labels matter only for
  * ModelRoutes, which are selected by label, and for ApiKeys, whose usage records carry labels.
  */
-import type { Resource } from '../../crds/schema/types.gen.ts';
+import type { Resource } from '#crds/types.gen.ts';
 import type { Labels } from './resources.ts';
 
 /** True if translate could give another result for the second version. */

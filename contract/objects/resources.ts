@@ -12,7 +12,7 @@ import type {
   ObjectMeta,
   PriceCatalog,
   Resource,
-} from '../../crds/schema/types.gen.ts';
+} from '#crds/types.gen.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 

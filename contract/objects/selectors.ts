@@ -1,7 +1,7 @@
 /**
  * [P] Kubernetes label selectors, and which namespaces a Group admits by them.
  */
-import type { Group, LabelSelector, LabelSelectorMatchExpression } from '../../crds/schema/types.gen.ts';
+import type { Group, LabelSelector, LabelSelectorMatchExpression } from '#crds/types.gen.ts';
 import { labelsOfNamespace } from './resources.ts';
 import type { Labels } from './resources.ts';
 

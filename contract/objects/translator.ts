@@ -2,8 +2,8 @@
  * What the operator makes of objects, for pages that show it before anybody applies them: the same functions that
  * configure the proxies, so that a page never promises what the gateway would not do.
  */
-import type { Group, Kind } from '../../crds/schema/types.gen.ts';
-import type { Snapshot } from '../snapshot/snapshot.gen.ts';
+import type { Group, Kind } from '#crds/types.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Resources } from './resources.ts';
 
 export interface Translator {

@@ -1,8 +1,8 @@
 /** [P] The prices of all models, compiled from catalogs. */
-import { priceOn, pricesOf } from '../snapshot/catalog-prices.ts';
-import { ONE_E9 } from '../snapshot/decimal.ts';
-import { QuotaType } from '../snapshot/snapshot.gen.ts';
-import type { Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
+import { priceOn, pricesOf } from '#snapshot/catalog-prices.ts';
+import { ONE_E9 } from '#snapshot/decimal.ts';
+import { QuotaType } from '#snapshot/snapshot.gen.ts';
+import type { Price, PriceCatalog } from '#snapshot/snapshot.gen.ts';
 import { compilePrice } from './sheet.ts';
 import type { CompiledPrice } from './sheet.ts';
 

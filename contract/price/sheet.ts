@@ -10,7 +10,7 @@ import type {
   SecondPrice,
   ServiceTier,
   UsePrices,
-} from '../snapshot/snapshot.gen.ts';
+} from '#snapshot/snapshot.gen.ts';
 
 /** Classes of tokens. Each token of a call is in exactly one: a cached or written token is in no modality's class. */
 export type RateClass =

@@ -1,7 +1,7 @@
 /** [P] Computes what billed calls would have cost under changed catalogs: sums, and the calls that change most. */
 import type { UsageRecord } from './record.ts';
-import type { Snapshot } from '../snapshot/snapshot.gen.ts';
-import { indexPrices } from '../price/model-prices.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { indexPrices } from '#price/model-prices.ts';
 import { createPricer } from './repriced-call.ts';
 import type { Catalogs, PricedCall } from './repriced-call.ts';
 

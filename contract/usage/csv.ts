@@ -1,6 +1,6 @@
 /** [P] Formats usage records as JSON columns and CSV. Amounts are decimal USD. */
-import { formatLines } from '../price/bill.ts';
-import { formatDecimal } from '../snapshot/decimal.ts';
+import { formatLines } from '#price/bill.ts';
+import { formatDecimal } from '#snapshot/decimal.ts';
 import { namespaceOf } from './filter.ts';
 import type { UsageRecord } from './record.ts';
 

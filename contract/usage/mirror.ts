@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { keepToOwner } from '../../runtime/owner-only.ts';
+import { keepToOwner } from '#runtime/owner-only.ts';
 import { OPTIONAL_FIELDS } from './optional-fields.ts';
 import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './rows.ts';
 import type { Row } from './rows.ts';

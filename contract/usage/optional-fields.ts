@@ -3,7 +3,7 @@
  * records on Valkey, are made from this table, so that a further field is written here once. It is append only: its
  * order is that of the columns, and of the values on Valkey. Records of earlier versions lack the later fields.
  */
-import { decodeLines, encodeLines } from '../price/bill.ts';
+import { decodeLines, encodeLines } from '#price/bill.ts';
 import type { UsageRecord } from './record.ts';
 
 type Fields = Pick<UsageRecord, 'lines' | 'session' | 'upstreamCostNanoUsd' | 'keyName' | 'labels'>;

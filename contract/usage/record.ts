@@ -1,6 +1,6 @@
 /** The ledger's record of one call, for `GET /v1/usage/{id}`, for exports, and for holds that a reaper settles. */
-import type { BillLine } from '../price/bill.ts';
-import type { TokenCounts } from '../price/tokens.ts';
+import type { BillLine } from '#price/bill.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 
 /**
  * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted. Partial: the

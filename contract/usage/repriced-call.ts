@@ -1,15 +1,15 @@
 /** [P] Converts a call's record to what it consumed, and prices that by another catalog. */
-import { ONE_E9 } from '../snapshot/decimal.ts';
-import { billOf } from '../price/price.ts';
-import type { Consumption, PartUsage, TokenDetails, Uses } from '../price/price.ts';
-import { USES } from '../price/sheet.ts';
-import type { CompiledPrice } from '../price/sheet.ts';
-import { NO_TOKENS } from '../price/tokens.ts';
+import { ONE_E9 } from '#snapshot/decimal.ts';
+import { billOf } from '#price/price.ts';
+import type { Consumption, PartUsage, TokenDetails, Uses } from '#price/price.ts';
+import { USES } from '#price/sheet.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
 import type { UsageRecord } from './record.ts';
-import type { BillLine } from '../price/bill.ts';
-import type { TokenCounts } from '../price/tokens.ts';
-import { priceAt } from '../price/model-prices.ts';
-import type { PriceEntry } from '../price/model-prices.ts';
+import type { BillLine } from '#price/bill.ts';
+import type { TokenCounts } from '#price/tokens.ts';
+import { priceAt } from '#price/model-prices.ts';
+import type { PriceEntry } from '#price/model-prices.ts';
 
 /** The part of a record that decides its price. */
 export type PricedCall = Pick<UsageRecord, 'model' | 'group' | 'channel' | 'keyUid' | 'tokens' | 'lines'>;

@@ -12,16 +12,16 @@ import { startConsole } from '../../console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../../console/server.ts';
 import { openTls } from '../../console/tls.ts';
 import type { ConsoleTls } from '../../console/tls.ts';
-import type { UsageStore } from '../../console/usage/usage.ts';
+import type { UsageStore } from '../../console/data/usage.ts';
 import type { SharedAccess } from '#kube/access.ts';
 import type { KubeClient } from '#kube/client.ts';
 import { SYSTEM_CLOCK } from '#runtime/clock.ts';
 import type { Ownership } from '#kube/owned-object.ts';
 import type { MetricsRecorder } from '../../operator/metrics.ts';
-import { TRANSLATOR } from '../../operator/translate/translator.ts';
 import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
 import type { ConsoleSettings, ListenAddress } from './settings.ts';
+import { TRANSLATOR } from '../../operator/translate/translator.ts';
 
 interface ClusterConsoleOptions {
   readonly settings: ConsoleSettings & { readonly console: ListenAddress };
@@ -140,7 +140,7 @@ function consoleParts(
 async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageStore | undefined> {
   if (url === undefined) return undefined;
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { openValkeyUsageStore } = await import('../../console/usage/valkey-store.ts');
+  const { openValkeyUsageStore } = await import('../../console/data/valkey-store.ts');
   return openValkeyUsageStore(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
 }
 

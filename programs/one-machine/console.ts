@@ -13,10 +13,10 @@ import { startConsole } from '../../console/server.ts';
 import type { ConsoleServer } from '../../console/server.ts';
 import { openActivityFile } from '../../dataplane/activity/activity-table.ts';
 import type { ActivityReader } from '#activity/activity.ts';
-import type { LedgerLocation } from '../ledger-location.ts';
+import { openFileUsageStore } from '../../console/data/file-store.ts';
+import type { UsageStore } from '../../console/data/usage.ts';
 import { TRANSLATOR } from '../../operator/translate/translator.ts';
-import { openFileUsageStore } from '../../console/usage/file-store.ts';
-import type { UsageStore } from '../../console/usage/usage.ts';
+import type { LedgerLocation } from '../ledger-location.ts';
 
 interface FileConsoleOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -104,7 +104,7 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
 async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<UsageStore> {
   if (ledger.kind === 'file') return openFileUsageStore(ledger.path);
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { openValkeyUsageStore } = await import('../../console/usage/valkey-store.ts');
+  const { openValkeyUsageStore } = await import('../../console/data/valkey-store.ts');
   return openValkeyUsageStore(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });
 }
 

@@ -13,11 +13,11 @@ import { loadApiKindsSync } from '#crds/load.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import { createFilesAccess } from '../../console/access/files.ts';
 import { startConsole } from '../../console/server.ts';
-import { TRANSLATOR } from '../../operator/translate/translator.ts';
-import { openFileUsageStore } from '../../console/usage/file-store.ts';
+import { openFileUsageStore } from '../../console/data/file-store.ts';
 import { startOperator } from '../../programs/one-machine/operator.ts';
 import { platformManifests } from '../e2e/browser/console-scene.ts';
 import { several, printTimings, timed, writeRecords } from './console-load.ts';
+import { TRANSLATOR } from '../../operator/translate/translator.ts';
 
 const { values } = parseArgs({
   options: {

@@ -12,18 +12,18 @@ import { parseArgs } from 'node:util';
 import { loadApiKindsSync } from '#crds/load.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
-import { TRANSLATOR } from '../../operator/translate/translator.ts';
-import { openFileUsageStore } from '../../console/usage/file-store.ts';
-import { openAccess } from '#kube/access.ts';
+import { openFileUsageStore } from '../../console/data/file-store.ts';
+import { openAccess } from '../../kube/access.ts';
 import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
-import { SYSTEM_CLOCK } from '#runtime/clock.ts';
-import type { KubeObject } from '#kube/models.ts';
-import { parseResource } from '#kube/parse-object.ts';
+import { SYSTEM_CLOCK } from '../../runtime/clock.ts';
+import type { KubeObject } from '../../kube/models.ts';
+import { parseResource } from '../../kube/parse-object.ts';
 import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import type { Resources } from '#objects/resources.ts';
 import { createClusterCache } from '../../operator/store/cluster-cache.ts';
 import { GATEWAY_NAMESPACE, SCENE, startCluster } from '../e2e/cluster/support.ts';
 import { several, printTimings, timed, writeRecords } from './console-load.ts';
+import { TRANSLATOR } from '../../operator/translate/translator.ts';
 
 const { values } = parseArgs({
   options: {

@@ -8,7 +8,7 @@ import { html } from '#web/html.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import { loadAssets } from '../../../console/assets.ts';
 import type { ConsoleRoute } from '../../../console/route.ts';
-import { csrfField } from '../../../console/views/fragments.ts';
+import { csrfField } from '../../../console/components/form.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
 import { ALICE, stand } from '../../unit/console/stand.ts';

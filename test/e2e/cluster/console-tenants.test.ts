@@ -8,13 +8,13 @@ import { openClusterAccess } from '../../../console/access/kubernetes.ts';
 import { ROUTES } from '../../../console/routes.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
-import { TRANSLATOR } from '../../../operator/translate/translator.ts';
-import type { CallQuery, SpendingSum, UsageStore } from '../../../console/usage/usage.ts';
-import { openAccess } from '#kube/access.ts';
-import type { SharedAccess } from '#kube/access.ts';
+import type { CallQuery, SpendingSum, UsageStore } from '../../../console/data/usage.ts';
+import { openAccess } from '../../../kube/access.ts';
+import type { SharedAccess } from '../../../kube/access.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { GATEWAY_NAMESPACE, SCENE, countingMeter, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';
+import { TRANSLATOR } from '../../../operator/translate/translator.ts';
 
 const missing = await kubeApiserverMissing();
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';

@@ -25,6 +25,19 @@ export const LEDGER_CONTRACT = [
 /** What is the same in every part that reads objects: the kinds, and the operator's view of them. */
 const OBJECTS = ['contract/objects', 'crds'];
 
+/** The parts that every feature of the console builds its pages from; no feature imports another. */
+const CONSOLE_FEATURE = [
+  'web',
+  'contract',
+  'crds',
+  'console/access',
+  'console/components',
+  'console/data',
+  'console/paths.ts',
+  'console/queries',
+  'console/route.ts',
+];
+
 export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: {
     may: [
@@ -62,14 +75,47 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   manifests: { may: [...OBJECTS, 'runtime'], packages: ['js-yaml', 'yaml'] },
 
   console: {
-    may: ['web', 'contract', 'crds', 'manifests', 'runtime', 'console/access', 'console/usage'],
-    packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'js-yaml', 'pino'],
+    may: [
+      ...CONSOLE_FEATURE,
+      'console/catalog',
+      'console/describe-error.ts',
+      'console/keys',
+      'console/overview',
+      'console/playground',
+      'console/session',
+      'console/usage',
+      'console/wallet',
+      'manifests',
+      'runtime',
+    ],
+    packages: ['@fastify/csrf-protection', 'fastify', 'pino'],
+  },
+  'console/route.ts': {
+    may: ['web', ...OBJECTS, 'contract/activity', 'manifests', 'console/access', 'console/data'],
+    packages: ['pino'],
+  },
+  'console/paths.ts': { may: ['crds', 'console/access'] },
+  'console/describe-error.ts': { may: ['contract/ledger', 'console/access'] },
+  'console/keys': { may: CONSOLE_FEATURE },
+  'console/wallet': { may: CONSOLE_FEATURE },
+  'console/usage': { may: CONSOLE_FEATURE },
+  'console/catalog': { may: [...CONSOLE_FEATURE, 'manifests'] },
+  'console/playground': { may: CONSOLE_FEATURE },
+  'console/overview': { may: CONSOLE_FEATURE },
+  'console/components': { may: CONSOLE_FEATURE.filter((part) => part !== 'console/components') },
+  'console/queries': {
+    may: CONSOLE_FEATURE.filter((part) => part !== 'console/components' && part !== 'console/queries'),
+    packages: ['js-yaml'],
+  },
+  'console/session': {
+    may: ['crds', 'runtime', 'console/access', 'console/describe-error.ts'],
+    packages: ['@fastify/secure-session', 'fastify'],
   },
   'console/access': {
     may: [...OBJECTS, 'contract/snapshot', 'kube', 'manifests', 'runtime'],
     packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'],
   },
-  'console/usage': { may: ['contract/ledger', 'contract/price', 'contract/usage', 'runtime'] },
+  'console/data': { may: ['contract/ledger', 'contract/price', 'contract/usage', 'runtime'] },
 
   'operator/metrics.ts': { may: [], packages: ['prom-client'] },
   'operator/sources': {
@@ -374,9 +420,20 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   crds: 'the API: one YAML file per kind, and in `schema/` what is made of them',
   kube: 'speaks to an API server: client, list-watch, Lease, statuses, Events, owned Secrets',
   manifests: 'parses manifests and admits them as the API server does, and locates mistakes',
-  console: 'the pages for people: keys, credit, prices, routes',
+  console: 'the server of the pages for people',
   'console/access': 'objects and rights of a person, in a cluster and in a folder of manifests',
-  'console/usage': 'spending and calls, read from SQL',
+  'console/data': 'spending and calls, read from SQL',
+  'console/route.ts': 'what a page is given, and what it returns',
+  'console/paths.ts': 'the addresses of pages',
+  'console/session': 'signing in and out, and sealed sessions',
+  'console/components': 'what pages are built from: page, table, form, field, notice, chart',
+  'console/queries': 'what pages of several features ask and compute: statuses, visible calls, price lists',
+  'console/keys': 'pages of API keys',
+  'console/wallet': 'pages of accounts, their credit and their calls',
+  'console/usage': 'pages of usage over all accounts',
+  'console/catalog': 'pages of models, prices, groups and routes',
+  'console/playground': 'the playground, and its calls of the gateway',
+  'console/overview': 'the first page',
   'operator/sources': 'where objects come from: a cluster, or a watched folder',
   'operator/reconcile': 'the reconcile loop; makes keys',
   'operator/security': "the gateway's own key and what is derived from it, certificates and their stores",
@@ -433,7 +490,7 @@ export const PURE: readonly RegExp[] = [
   /^runtime\/(?:backoff|mutex)/,
   /^operator\/reconcile\/(?:last-good|known-spending)/,
   /^operator\/xds\/envoy\//,
-  /^console\/(?:(?:views|forms|keys|wallet|charts|usage-page|platform|overview)\/|pages\/(?!sign-in))/,
+  /^console\/(?:components|queries|keys|wallet|usage|catalog|playground\/(?!gateway-caller)|overview)\//,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,

@@ -6,7 +6,7 @@ import { LedgerUnavailable } from '#ledger/spending.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import type { ConsoleRoute, PageRequest } from '../../../console/route.ts';
 import { loadAssets } from '../../../console/assets.ts';
-import { csrfField } from '../../../console/views/fragments.ts';
+import { csrfField } from '../../../console/components/form.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, ORIGIN, cookiesOf, csrfIn, signIn, stand } from './stand.ts';
 import type { Stand } from './stand.ts';
 import { pattern } from '../../support/pattern.ts';

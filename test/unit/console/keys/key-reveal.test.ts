@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../../console/access/access.ts';
 import { localState } from '../../../../console/access/shared-state.ts';
-import { claimReveal, isRevealed } from '../../../../console/keys/key-reveal.ts';
+import { claimReveal, isRevealed } from '../../../../console/keys/reveal.ts';
 import { ANNA, PLATFORM, TENANTS, keysStand } from './stand.ts';
 import { createConsoleFixture } from '../../../support/console-access.ts';
 

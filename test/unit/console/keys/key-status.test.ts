@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { KEY_STATUSES, keyStatusOf } from '../../../../console/keys/key-status.ts';
-import type { KeyStatus, KeyStatusContext } from '../../../../console/keys/key-status.ts';
-import type { Shortage } from '../../../../console/wallet/shortages.ts';
-import { accountFacts } from '../../../../console/wallet/account-facts.ts';
-import { accountStatusOf } from '../../../../console/wallet/account-status.ts';
+import { KEY_STATUSES, keyStatusOf } from '../../../../console/queries/key-status.ts';
+import type { KeyStatus, KeyStatusContext } from '../../../../console/queries/key-status.ts';
+import type { Shortage } from '../../../../console/queries/shortages.ts';
+import { accountFacts } from '../../../../console/queries/account-facts.ts';
+import { accountStatusOf } from '../../../../console/queries/account-status.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 
 const READY = condition('Ready', 'True', 'Ready', '');

@@ -37,9 +37,9 @@ describe("a key's page", () => {
     const limited = (await reader.get('/keys/team-a/chat-frontend')).markup;
     assert.match(
       limited,
-      /<dt>Concurrent calls<\/dt><dd>8<\/dd><dt>Per minute<\/dt><dd>600 requests, 1 input token<\/dd>/,
+      /<dt>Concurrent calls<\/dt><dd>8<\/dd><dt>Requests per minute<\/dt><dd>600<\/dd><dt>Input tokens per minute<\/dt><dd>1<\/dd>/,
     );
-    assert.match((await reader.get(KEY)).markup, /<dt>Per minute<\/dt><dd>No limit<\/dd>/);
+    assert.match((await reader.get(KEY)).markup, /<dt>Requests per minute<\/dt><dd>Any number<\/dd>/);
   });
   it('shows on Activity that the ledger is not known', async () => {
     const { browser } = keysStand();

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { keysCsv } from '../../../../console/keys/keys-csv.ts';
-import { readinessOf } from '../../../../console/keys/key-facts.ts';
-import { keyStatusOf } from '../../../../console/keys/key-status.ts';
-import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../../console/keys/keys-query.ts';
-import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../../console/keys/keys-query.ts';
+import { keysCsv } from '../../../../console/keys/list-csv.ts';
+import { readinessOf } from '../../../../console/queries/key-facts.ts';
+import { keyStatusOf } from '../../../../console/queries/key-status.ts';
+import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../../console/keys/query.ts';
+import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../../console/keys/query.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { ACCOUNT, ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
 

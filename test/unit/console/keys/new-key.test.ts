@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { createConsoleFixture, keyManifest } from '../../../support/console-access.ts';
-import { nameOf } from '../../../../console/forms/api-key.ts';
 import { defaultPayer } from '../../../../console/keys/payers.ts';
 import { ACCOUNT, ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
 import type { Browser } from './stand.ts';
+import { nameOf } from '../../../../console/queries/object-name.ts';
 
 const NEW_KEY = {
   name: 'bot',

@@ -96,7 +96,7 @@ describe('editing a key', () => {
     assert.match(
       markup,
       pattern(
-        /<tr data-field="limit"><th scope="row">Quota<\/th>/,
+        /<tr data-field="limitUsd"><th scope="row">Quota<\/th>/,
         /<td class="wrap">25\.00<\/td><td class="wrap">50\.00<\/td><td class="wrap">30<\/td>/,
       ),
     );

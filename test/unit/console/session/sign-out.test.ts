@@ -8,7 +8,7 @@ import { AccessError } from '../../../../console/access/access.ts';
 import { openFileState } from '../../../../console/access/files/file-state.ts';
 import { localState } from '../../../../console/access/shared-state.ts';
 import type { ConsoleRoute } from '../../../../console/route.ts';
-import { csrfField } from '../../../../console/views/fragments.ts';
+import { csrfField } from '../../../../console/components/form.ts';
 import { temporaryFolder } from '../../operator/support.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, csrfIn, signIn, stand } from '../stand.ts';
 

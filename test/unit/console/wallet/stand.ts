@@ -6,12 +6,12 @@ import type { ActivityEntry, ActivityQuery, ActivityReader, ProxyStats, RefusalC
 import { SHORTAGE_CODES } from '#activity/activity.ts';
 import type { ChannelDoctor } from '../../../../console/route.ts';
 import { buildConsole } from '../../../../console/server.ts';
-import { TRANSLATOR } from '../../../../operator/translate/translator.ts';
-import { buildResources } from '#objects/resources.ts';
-import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/usage/usage.ts';
+import { buildResources } from '../../../../contract/objects/resources.ts';
+import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/data/usage.ts';
 import { createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture } from '../../../support/console-access.ts';
 import { bodyOf, csrfIn, FORM_HEADERS, signIn } from '../stand.ts';
+import { TRANSLATOR } from '../../../../operator/translate/translator.ts';
 
 const DAY_MS = 86_400_000;
 

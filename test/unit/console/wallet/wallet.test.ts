@@ -5,7 +5,7 @@ import { LedgerUnavailable } from '#ledger/spending.ts';
 import { usageCsv } from '#usage/csv.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { TEST_NOW_MS, keyManifest } from '../../../support/console-access.ts';
-import { renderStatus } from '../../../../console/wallet/calls-table.ts';
+import { renderStatus } from '../../../../console/components/calls-table.ts';
 import { accountManifest, call, manyCalls, usageBook, walletStand } from './stand.ts';
 import type { WalletStand } from './stand.ts';
 

@@ -1,0 +1,89 @@
+/** The platform team's routes and channels, and how a channel is drained. */
+import type { ModelRoute } from '#crds/types.gen.ts';
+import { html } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import { channelHealth } from '../queries/channel-health.ts';
+import { readReports } from '../queries/channel-reports.ts';
+import { renderFindings, renderRoutes } from './channels-view.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import { notice } from '../components/notice.ts';
+import { pageHead } from '../components/page.ts';
+
+const DONE: Readonly<Record<string, string>> = {
+  drained: 'The channel gets no new calls from now on. Calls that are running there end normally.',
+  used: 'The channel gets calls again.',
+};
+
+async function showRoutes(request: PageRequest): Promise<HandlerResult> {
+  const {
+    person,
+    csrf,
+    query,
+    deps: { doctor, gatewayNamespace },
+  } = request;
+  const [{ objects, allowed }, reports] = await Promise.all([person.list('ModelRoute'), readReports(request)]);
+  if (!allowed) return { page: { title: 'Routes', active: 'groups', body: NOT_YOURS } };
+  const routes = objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const may = await Promise.all(
+    routes.map(({ metadata: { namespace, name } }) => person.may('patch', 'ModelRoute', { namespace, name })),
+  );
+  const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
+  const health = channelHealth(routes, reports);
+  const done = DONE[query.get('done') ?? ''];
+  const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
+  return { page: { title: 'Routes', active: 'groups', body, styles: ['catalog.css'] } };
+}
+
+const NOT_YOURS = html`${pageHead({ title: 'Routes' })}
+${notice(
+  html`Routes are the platform team's. Seeing them takes the right to <code>list</code>
+    <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under
+    <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.`,
+)}`;
+
+/** Changes nothing if somebody else has changed the route since the page was opened. */
+async function drain(request: PageRequest): Promise<HandlerResult> {
+  const {
+    deps: { gatewayNamespace: namespace },
+    form,
+    params,
+    person,
+  } = request;
+  const ref = { namespace, name: params['name'] ?? '' };
+  const route = await person.get('ModelRoute', ref);
+  const channel = form.get('channel') ?? '';
+  if (!route?.spec.channels.some(({ name }) => name === channel))
+    throw new AccessError('NotFound', 'There is no such channel any more.');
+  const drained = form.get('drain') === 'yes';
+  await person.change('ModelRoute', ref, {
+    uid: form.get('uid') ?? '',
+    generation: Number(form.get('generation')),
+    patch: { spec: { drainedChannels: drainedChannels(route, channel, drained) } },
+  });
+  return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
+}
+
+/** Requires the right to change the route, because a check may cost money. */
+async function check({ deps, params, person }: PageRequest): Promise<HandlerResult> {
+  const ref = { namespace: deps.gatewayNamespace, name: params['name'] ?? '' };
+  if (!(await person.may('patch', 'ModelRoute', ref)))
+    throw new AccessError('Forbidden', 'Checking channels takes the right to change the route.');
+  if (!deps.doctor || !(await person.get('ModelRoute', ref)))
+    throw new AccessError('NotFound', 'There is no such route, or its channels cannot be checked from here.');
+  const body = renderFindings(ref.name, await deps.doctor.check(ref.name));
+  return { page: { title: `Check of ${ref.name}`, active: 'groups', body, styles: ['catalog.css'] } };
+}
+
+/** null: removes the field. Names without a channel are removed as well. */
+function drainedChannels({ spec }: ModelRoute, channel: string, drained: boolean): readonly string[] | null {
+  const known = new Set(spec.channels.map(({ name }) => name));
+  const others = (spec.drainedChannels ?? []).filter((name) => name !== channel && known.has(name));
+  const names = drained ? [...others, channel] : others;
+  return names.length === 0 ? null : names;
+}
+
+export const channelRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/routes', handle: showRoutes },
+  { method: 'POST', path: '/routes/:name/drain', handle: drain },
+  { method: 'POST', path: '/routes/:name/check', handle: check },
+];

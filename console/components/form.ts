@@ -1,0 +1,63 @@
+/** [P] A form that is posted: with the session's token, without which the server takes none. */
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+
+/** The field's name; the server takes it out of the form before a handler sees it. */
+export const CSRF_FIELD = 'csrf';
+
+interface PostForm {
+  readonly action: string;
+  /** The request's form token. */
+  readonly csrf: string;
+  readonly id?: string;
+  /** Default: the style of forms with fields. */
+  readonly style?: string;
+  /** Fields that nobody sees. */
+  readonly hidden?: Readonly<Record<string, string | number>>;
+  /** The server shows all errors at once, so the browser shows none. */
+  readonly novalidate?: boolean;
+  /** The browser suggests nothing that was typed before. */
+  readonly autocomplete?: 'off';
+}
+
+/** The form around its fields and buttons. */
+export function postForm(
+  { action, csrf, id, style = 'form', hidden = {}, novalidate = false, autocomplete }: PostForm,
+  body: Html,
+): Html {
+  return html`<form
+    ${style === '' ? NOTHING : html`class="${style}"`}
+    ${id === undefined ? NOTHING : html`id="${id}"`}
+    method="post"
+    action="${action}"
+    ${autocomplete === undefined ? NOTHING : html`autocomplete="${autocomplete}"`}
+    ${novalidate ? html`novalidate` : NOTHING}
+  >
+    ${csrfField(csrf)}
+    ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${body}
+  </form>`;
+}
+
+/** Belongs into each form that is posted and that `postForm` does not write. */
+export function csrfField(csrf: string): Html {
+  return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrf}" />`;
+}
+
+interface FormActions {
+  readonly submit: string;
+  /** Further classes of the button. */
+  readonly tone?: string;
+  /** Where Cancel leads, or the button that closes the dialog; undefined: the form has none. */
+  readonly cancel?: string | Html;
+  /** Between them. */
+  readonly others?: Html;
+}
+
+/** The buttons at a form's end. */
+export function formActions({ submit, tone = 'primary', cancel, others = NOTHING }: FormActions): Html {
+  return html`<div class="form-actions">
+    <button type="submit" class="button ${tone}">${submit}</button>
+    ${others} ${typeof cancel === 'string' ? html`<a class="button" href="${cancel}">Cancel</a>` : (cancel ?? NOTHING)}
+  </div>`;
+}

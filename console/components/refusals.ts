@@ -1,0 +1,175 @@
+/** [P] Refused calls: counted by reason, and listed with the words that the caller got. */
+import { formatCount, renderTime } from '#web/format.ts';
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
+import type { ObjectRef } from '../access/access.ts';
+import { callPath, accountPath } from '../paths.ts';
+import type { Refusals } from '../queries/refusals.ts';
+import { notice } from './notice.ts';
+import { keyName } from './calls-table.ts';
+import { section } from './page.ts';
+import type { Column } from './table.ts';
+import { table } from './table.ts';
+
+export interface RefusalsView {
+  readonly ref: ObjectRef;
+  /** The name of the one key that is shown; undefined: the whole account. */
+  readonly key: string | undefined;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+interface Reason {
+  readonly label: string;
+  /** Follows a number of calls. */
+  readonly phrase: string;
+}
+
+const INVALID: Reason = { label: 'Invalid request', phrase: 'invalid requests' };
+const BUSY: Reason = { label: 'Gateway not ready', phrase: 'while the gateway was not ready' };
+const REASONS: Readonly<Record<string, Reason>> = {
+  insufficient_quota: { label: 'Key limit reached', phrase: "over the key's limit" },
+  credit_balance_exhausted: { label: 'Out of credit', phrase: 'out of credit' },
+  rate_limit_exceeded: { label: 'Too many at once', phrase: 'over the limit of concurrent calls' },
+  invalid_api_key: { label: 'Key not in force', phrase: 'with the key disabled, expired or replaced' },
+  model_not_found: { label: 'Model not available', phrase: 'for a model the key cannot call' },
+  model_not_priced: { label: 'Model without a price', phrase: 'for a model without a price' },
+  wrong_endpoint: { label: 'Wrong endpoint', phrase: 'at the wrong endpoint' },
+  not_found: { label: 'Not found', phrase: 'for something that does not exist' },
+  context_length_exceeded: { label: 'Too long', phrase: 'too long for the model' },
+  request_too_large: { label: 'Too large', phrase: 'too large' },
+  request_timeout: { label: 'Upload too slow', phrase: 'sent too slowly' },
+  ledger_unavailable: BUSY,
+  not_ready: BUSY,
+  shutting_down: BUSY,
+  too_busy: BUSY,
+  internal_error: { label: 'Gateway error', phrase: 'on an error of the gateway' },
+  upstream_error: { label: 'Provider failed', phrase: 'by providers that failed' },
+  upstream_overloaded: { label: 'Provider overloaded', phrase: 'by overloaded providers' },
+};
+
+/** The meaning of an error code, for lists. */
+export function reasonOf(errorCode: string | undefined): Reason {
+  return REASONS[errorCode ?? ''] ?? INVALID;
+}
+
+/** "14 refused today: 12 over the key's limit, 2 out of credit", or "None refused today". */
+export function refusalSentence(counts: readonly RefusalCount[], day: number): string {
+  const ofDay = counts.filter((count) => count.day === day);
+  const total = ofDay.reduce((sum, { calls }) => sum + calls, 0);
+  if (total === 0) return 'None refused today';
+  const byReason = [...Map.groupBy(ofDay, ({ errorCode }) => reasonOf(errorCode).phrase)]
+    .map(([phrase, some]) => ({ phrase, calls: some.reduce((sum, { calls }) => sum + calls, 0) }))
+    .sort((a, b) => b.calls - a.calls);
+  return `${formatCount(total)} refused today: ${byReason
+    .map(({ phrase, calls }) => `${formatCount(calls)} ${phrase}`)
+    .join(', ')}`;
+}
+
+/** The section of an account's or a key's page; nothing where none was refused for days. */
+export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Html {
+  if (refusals === 'Missing') return NOTHING;
+  if (refusals === 'Unavailable') return section({ id: 'refused', title: 'Refused calls' }, renderUnavailable());
+  const { counts, latest, today } = refusals;
+  if (counts.length === 0 && latest.length === 0) return NOTHING;
+  const all = html`<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>`;
+  return section(
+    { id: 'refused', title: 'Refused calls', beside: all },
+    html`<p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
+      ${renderRefusedTable(latest, view)}`,
+  );
+}
+
+/** The page of refused calls, below its heading. */
+export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
+  if (refusals === 'Missing') return notice('The console has not been told where refused calls are kept.');
+  if (refusals === 'Unavailable') return renderUnavailable();
+  const { counts, latest, today } = refusals;
+  return html`<p>${refusalSentence(counts, today)}.</p>
+    ${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
+    ${section(
+      { id: 'latest-refused', title: 'Latest', beside: 'Up to 100 of each key, for seven days' },
+      latest.length === 0
+        ? html`<p class="none">No call was refused in the last seven days.</p>`
+        : renderRefusedTable(latest, view),
+    )}`;
+}
+
+function renderUnavailable(): Html {
+  return notice('Refused calls cannot be shown at the moment. Try again in a few seconds.', {
+    tone: 'warn',
+    role: 'status',
+  });
+}
+
+/** By day and reason, the latest day first. */
+function renderCounts(counts: readonly RefusalCount[], today: number): Html {
+  const reasons = [...Map.groupBy(counts, ({ errorCode }) => reasonOf(errorCode).label)]
+    .map(([label, some]) => ({ label, some, calls: sumOf(some) }))
+    .sort((a, b) => b.calls - a.calls);
+  const days = [...new Set(counts.map(({ day }) => day))].sort((a, b) => b - a);
+  return table(
+    [
+      { title: 'Day (UTC)', style: 'nowrap', cell: (day) => dayLabel(day, today) },
+      ...reasons.map(({ label, some }): Column<number> => ({
+        title: label,
+        num: true,
+        cell: (day) => {
+          const calls = sumOf(some.filter((count) => count.day === day));
+          return calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls);
+        },
+      })),
+      { title: 'All', num: true, cell: (day) => formatCount(sumOf(counts.filter((count) => count.day === day))) },
+    ],
+    days,
+    { label: 'Refused calls by day', caption: 'Refused calls by day and reason', style: 'refused-days' },
+  );
+}
+
+function dayLabel(day: number, today: number): string {
+  const date = new Date(day * 86_400_000).toISOString().slice(0, 10);
+  return day === today ? `${date}, today` : date;
+}
+
+function sumOf(counts: readonly RefusalCount[]): number {
+  return counts.reduce((sum, { calls }) => sum + calls, 0);
+}
+
+function renderRefusedTable(entries: readonly ActivityEntry[], { ref, names, key }: RefusalsView): Html {
+  if (entries.length === 0) return NOTHING;
+  return table<ActivityEntry>(
+    [
+      {
+        title: 'Time and id',
+        cell: ({ callId, keyUid, atMs }) =>
+          html`<a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a
+            ><small class="mono">${callId}</small>`,
+      },
+      { title: 'Key', cell: ({ keyUid }) => keyName(names.get(keyUid), keyUid) },
+      {
+        title: 'Model',
+        style: 'wrap',
+        cell: ({ model }) => (model === undefined ? html`<span class="soft">—</span>` : html`<bdi>${model}</bdi>`),
+      },
+      {
+        title: 'Why',
+        cell: ({ errorCode, httpStatus }) =>
+          html`<span class="dot bad">${reasonOf(errorCode).label}</span
+            ><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small>`,
+      },
+      {
+        title: 'What the API said',
+        style: 'words wrap',
+        cell: ({ message }) =>
+          message ?? html`<span class="soft">The provider's own words went to the caller; they are not kept.</span>`,
+      },
+    ],
+    entries,
+    {
+      label: 'Latest refused calls',
+      caption: 'Refused calls with what the API said',
+      cards: true,
+      style: 'calls refused',
+    },
+  );
+}

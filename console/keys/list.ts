@@ -1,0 +1,395 @@
+/** The list of API keys, its live part, and its switches. */
+import { hash } from 'node:crypto';
+import type { ApiKey } from '#crds/types.gen.ts';
+import { pluralize, formatCount } from '#web/format.ts';
+import { flag, html, NOTHING, preformatted } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { accountIdOf } from '#objects/resources.ts';
+import { AccessError } from '../access/access.ts';
+import type { PersonAccess } from '../access/access.ts';
+import {
+  findRows,
+  formatSort,
+  isFiltered,
+  KEY_COLUMNS,
+  keyRows,
+  KEYS_PER_PAGE,
+  keysPath,
+  parseKeysQuery,
+  selectKeys,
+} from './query.ts';
+import type { KeysQuery, KeysSelection } from './query.ts';
+import { groupNames } from '../queries/names.ts';
+import { KEY_STATUS_LABELS, KEY_STATUSES } from '../queries/key-status.ts';
+import { readKeyStatuses } from '../queries/key-statuses.ts';
+import { keysCsv } from './list-csv.ts';
+import { COLUMN_TITLES, renderKeysTable } from './list-table.ts';
+import type { KeyRights } from './list-table.ts';
+import { changeKey, keyRef, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue } from './requested-key.ts';
+import type { SwitchRequest } from './requested-key.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { postForm } from '../components/form.ts';
+import { renderMissingRight, rightsOf } from '../components/missing-right.ts';
+import type { Backend, MissingRight } from '../components/missing-right.ts';
+import { keyPath } from '../paths.ts';
+import { pageHead, empty } from '../components/page.ts';
+import { filters, searchFilter, selectFilter } from '../components/filters.ts';
+import { pager } from '../components/pager.ts';
+import { doneNotice } from '../components/notice.ts';
+
+export const keyListRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys', handle: openKeys },
+  { method: 'GET', path: '/keys.csv', handle: downloadKeys },
+  { method: 'POST', path: '/keys/:namespace/:name/enabled', handle: switchKey },
+];
+
+const DELETED = /^[a-z0-9][-a-z0-9.]*\/[a-z0-9][-a-z0-9.]*$/;
+
+function openKeys(request: PageRequest): Promise<HandlerResult> {
+  const query = parseKeysQuery(request.query);
+  const known = request.query.get('part');
+  return known === null ? keysPage(request, query, deletedText(request)) : keysPart(request, query, known);
+}
+
+/** The notice about a deleted key: only a name, because an address can claim anything. */
+function deletedText({ query }: PageRequest): string | undefined {
+  const deleted = query.get('deleted') ?? '';
+  return DELETED.test(deleted) ? `The key ${deleted} is deleted.` : undefined;
+}
+
+const PAGE = { title: 'API keys', active: 'keys', scripts: ['keys.js'], styles: ['keys.css'] } as const;
+
+/** The whole page, with what was just done. */
+async function keysPage(request: PageRequest, query: KeysQuery, done?: string): Promise<HandlerResult> {
+  const view = await keysView(request, query, done);
+  if (view === undefined)
+    return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.backend) } };
+  request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ facts }) => accountIdOf(facts.apiKey)))]);
+  return { page: { ...PAGE, body: renderKeys(view) } };
+}
+
+/** The list for the page's script; empty if the script has this version already. */
+async function keysPart(request: PageRequest, query: KeysQuery, known: string): Promise<HandlerResult> {
+  const view = await keysView(request, query, undefined);
+  if (view === undefined) return { redirect: '/keys' };
+  return { fragment: renderKeysPart(view, known) };
+}
+
+/** undefined: the person may see no keys anywhere. */
+async function keysView(
+  request: PageRequest,
+  query: KeysQuery,
+  done: string | undefined,
+): Promise<KeysView | undefined> {
+  const { person, deps, csrf, nowMs } = request;
+  const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
+  if (!listing.allowed && rights.create.length === 0) return undefined;
+  const statusOf = await readKeyStatuses(request, listing.objects);
+  const selection = selectKeys(listing.objects, query, { statusOf, groupNames: groupNames(deps) });
+  return {
+    selection,
+    query: { ...query, page: selection.page },
+    rights,
+    csrf,
+    nowMs,
+    missing: rightsOf(deps.access.backend, person),
+    done,
+    off: switchedOff(request, listing.objects, rights),
+  };
+}
+
+/** All keys that the filter lets through, in its order. */
+async function downloadKeys(request: PageRequest): Promise<HandlerResult> {
+  const { objects } = await request.person.list('ApiKey');
+  const statusOf = await readKeyStatuses(request, objects);
+  const rows = keyRows(objects, { statusOf, groupNames: groupNames(request.deps) });
+  const content = keysCsv(findRows(rows, parseKeysQuery(request.query)));
+  return { file: { name: 'api-keys.csv', contentType: 'text/csv; charset=utf-8', content } };
+}
+
+async function keyRights(person: PersonAccess): Promise<KeyRights> {
+  const [create, change, remove] = await Promise.all([
+    person.namespaces('create', 'ApiKey'),
+    person.namespaces('patch', 'ApiKey'),
+    person.namespaces('delete', 'ApiKey'),
+  ]);
+  return { create, change: new Set(change), remove: new Set(remove) };
+}
+
+/** How many conflicts are retried before an error. */
+const MAX_ATTEMPTS = 3;
+
+/** Retries after a conflict, because a concurrent change is most likely of another field. */
+async function switchKey(request: PageRequest): Promise<HandlerResult> {
+  const switched = readSwitchValue(request.form.get('to') ?? '');
+  if (switched === undefined) throw new AccessError('Invalid', 'This page has no such switch. Nothing was changed.');
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await setEnabled(request, switched);
+      return switchedAnswer(request, switched);
+    } catch (error) {
+      if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function setEnabled(request: PageRequest, { uid, enabled }: SwitchRequest): Promise<void> {
+  const apiKey = await requestedKeyWithUid(request, uid);
+  if (apiKey.spec.enabled !== enabled) await changeKey(request, apiKey, { enabled });
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof AccessError && error.reason === 'Conflict';
+}
+
+/** Returns to the same view with an offer to undo, or the list for the script. */
+function switchedAnswer(request: PageRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
+  const { form, params } = request;
+  if (form.get('back') === 'key')
+    return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${enabled ? 'on' : 'off'}` };
+  const view = viewOf(form.get('view') ?? '');
+  if (form.has('part')) return keysPart(request, view, '');
+  const path = keysPath(view);
+  const off = new URLSearchParams({ off: `${params['namespace'] ?? ''}/${params['name'] ?? ''}` }).toString();
+  return { redirect: enabled ? path : `${path}${path.includes('?') ? '&' : '?'}${off}` };
+}
+
+/** The key that was switched off on the way here, if it is off and the person may switch it on. */
+function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { change }: KeyRights): ApiKey | undefined {
+  const off = query.get('off');
+  return off === null
+    ? undefined
+    : apiKeys.find(
+        ({ metadata: { namespace, name }, spec }) =>
+          off === `${namespace}/${name}` && !spec.enabled && change.has(namespace),
+      );
+}
+
+/** keys.js shows the same after a switch, and removes it after ten seconds. */
+function renderUndo(apiKey: ApiKey | undefined): Html {
+  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : renderUndoNotice(apiKey)}</div>`;
+}
+
+function renderUndoNotice(apiKey: ApiKey): Html {
+  return html`<p class="notice">
+    <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
+    <button
+      type="submit"
+      class="button small"
+      form="${SWITCH_FORM}"
+      formaction="${keyPath(apiKey, 'enabled')}"
+      name="to"
+      value="${switchValue(apiKey)}"
+    >
+      Undo
+    </button>
+  </p>`;
+}
+
+/** Always a view of the list, whatever was posted. */
+function viewOf(path: string): KeysQuery {
+  return parseKeysQuery(new URLSearchParams(path.split('?')[1] ?? ''));
+}
+
+interface KeysView {
+  readonly selection: KeysSelection;
+  /** As asked, on a page that there is. */
+  readonly query: KeysQuery;
+  readonly rights: KeyRights;
+  readonly csrf: string;
+  readonly nowMs: number;
+  readonly missing: MissingRight;
+  /** What was just done, in words. */
+  readonly done: string | undefined;
+  /** The key that was just switched off. */
+  readonly off: ApiKey | undefined;
+}
+
+/** The whole page. */
+function renderKeys(view: KeysView): Html {
+  const { selection, query, rights, csrf, done, off } = view;
+  const mayCreate = rights.create.length > 0;
+  const create = html`<a class="button primary" href="/keys/new">Create key</a>`;
+  const list = html`${renderFilters(selection, query)}
+    ${postForm({ action: '/keys', csrf, id: SWITCH_FORM, style: '', hidden: { view: keysPath(query) } }, NOTHING)}
+    <div class="bar-line">
+      <p class="count" id="keys-count" role="status">${countText(view)}</p>
+      <p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p>
+    </div>
+    ${renderUndo(off)}
+    <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`;
+  return html`${pageHead({
+    title: 'API keys',
+    lede: 'What programs call models with, each within its own limit.',
+    ...(mayCreate && selection.total > 0 && { actions: create }),
+  })}
+  ${doneNotice(done)} ${selection.total === 0 ? renderNoKeys(mayCreate, view.missing) : list}`;
+}
+
+/** The list for the page's script; empty if the script's version is current. */
+function renderKeysPart(view: KeysView, known: string): Html {
+  const version = versionOf(view);
+  if (version === known) return NOTHING;
+  return html`<div id="keys" data-version="${version}" data-count="${countText(view)}">${renderList(view)}</div>`;
+}
+
+function renderList(view: KeysView): Html {
+  const { selection, query } = view;
+  if (selection.rows.length === 0) return renderNoMatch();
+  return html`${renderKeysTable({
+    rows: selection.rows,
+    query,
+    rights: view.rights,
+    nowMs: view.nowMs,
+  })}${renderPager(selection, query)}`;
+}
+
+function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, query: KeysQuery): Html {
+  const names = namespaces.map((name) => [name, name] as const);
+  const held = KEY_STATUSES.filter((status) => statuses.has(status)).map(
+    (status) => [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const,
+  );
+  const clear = html`<a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}
+    >Clear</a
+  >`;
+  return filters({ action: '/keys', label: 'API keys', style: 'keys-filters', id: 'keys-filters', clear }, [
+    searchFilter(query.text, 'Name, namespace, prefix or group'),
+    keptFilter({
+      label: 'Status',
+      name: 'status',
+      all: `All (${formatCount(total)})`,
+      options: held,
+      chosen: query.status ?? '',
+    }),
+    keptFilter({
+      label: 'Namespace',
+      name: 'namespace',
+      all: 'All namespaces',
+      options: names,
+      chosen: query.namespace,
+    }),
+    keptFilter({ label: 'Group', name: 'group', all: 'All groups', options: groups, chosen: query.group }),
+    sortChoice(query),
+  ]);
+}
+
+/** Shown on phones, where the table has no head. */
+function sortChoice({ sort }: KeysQuery): Html {
+  const orders = KEY_COLUMNS.flatMap((column) => [
+    { column, descending: false },
+    { column, descending: true },
+  ]);
+  return selectFilter({
+    label: 'Sort by',
+    name: 'sort',
+    options: orders.map((order) => [
+      formatSort(order),
+      `${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}`,
+    ]),
+    chosen: formatSort(sort),
+    style: 'keys-sort',
+  });
+}
+
+/** A value that is chosen although nothing has it any more is still shown as chosen. */
+function keptFilter({ options, chosen, ...filter }: Parameters<typeof selectFilter>[0]): Html {
+  const known = chosen === '' || options.some(([value]) => value === chosen);
+  return selectFilter({
+    ...filter,
+    options: known ? options : [...options, [chosen, labelOf(chosen)] as const],
+    chosen,
+  });
+}
+
+function labelOf(value: string): string {
+  const status = KEY_STATUSES.find((each) => each === value);
+  return status ? `${KEY_STATUS_LABELS[status]} (0)` : value;
+}
+
+function renderPager({ page, matches }: KeysSelection, query: KeysQuery): Html {
+  return pager({
+    page,
+    pageSize: KEYS_PER_PAGE,
+    total: matches,
+    hrefOf: (to) => keysPath({ ...query, page: to }),
+  });
+}
+
+function countText({ selection: { matches, total } }: KeysView): string {
+  return matches === total ? pluralize(total, 'key') : `${formatCount(matches)} of ${pluralize(total, 'key')}`;
+}
+
+/** Changes whenever the list would look different, except for relative times. */
+function versionOf({ selection: { rows, matches, total, page }, query, rights }: KeysView): string {
+  const shown = rows.map(
+    ({
+      facts: {
+        apiKey: { metadata, spec, status },
+      },
+      finding,
+      group,
+    }) => [metadata.namespace, metadata.name, metadata.uid, spec, status, finding, group],
+  );
+  return hash(
+    'sha256',
+    JSON.stringify([shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove]]),
+    'base64url',
+  ).slice(0, 16);
+}
+
+/** There is no key at all. */
+function renderNoKeys(mayCreate: boolean, missing: MissingRight): Html {
+  return empty(
+    {
+      id: 'no-keys',
+      title: 'No keys yet',
+      ...(mayCreate && { actions: html`<a class="button primary" href="/keys/new">Create your first key</a>` }),
+    },
+    html`<p>
+        With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this
+        gateway's address.
+      </p>
+      ${
+        mayCreate
+          ? NOTHING
+          : html`<p>You may see keys, but not create any. ${renderMissingRight(missing, 'create')}</p>`
+      }`,
+  );
+}
+
+/** There are keys, but none matches the filter. */
+function renderNoMatch(): Html {
+  return empty(
+    { id: 'no-match', title: 'No key matches', actions: html`<a class="button" href="/keys">Show all keys</a>` },
+    html`<p>Search for fewer words, or choose other filters.</p>`,
+  );
+}
+
+/** The person may not see keys in any known namespace. */
+function renderNotAllowed(person: string, backend: Backend): Html {
+  return html`${pageHead({ title: 'API keys' })}
+  ${empty(
+    { id: 'not-allowed', title: 'You may not see any API keys' },
+    html`<p>
+        Signed in as <b><bdi>${person}</bdi></b
+        >. Seeing the keys of a namespace takes the rights <code>get</code> and <code>list</code> on
+        <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and
+        <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.
+      </p>
+      ${
+        backend === 'Kubernetes'
+          ? html`<p>Whoever administers the namespace can give them:</p>
+              <pre class="code">${preformatted(grantCommands(person))}</pre>`
+          : NOTHING
+      }`,
+  )}`;
+}
+
+function grantCommands(person: string): string {
+  const user = `'${person.replaceAll("'", String.raw`'\''`)}'`;
+  return `kubectl create role api-keys -n NAMESPACE \\
+  --verb=get,list,create,patch,delete \\
+  --resource=apikeys.modelgateway.dev
+kubectl create rolebinding api-keys -n NAMESPACE \\
+  --role=api-keys --user=${user}`;
+}

@@ -1,0 +1,224 @@
+/** The settings of a key: its form. An edit is compared with what the object has become meanwhile. */
+import type { ApiKey } from '#crds/types.gen.ts';
+import { flag, html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import { groupsOfNamespace } from '../queries/group-choices.ts';
+import { keyTabPage } from './tabs.ts';
+import { changeKey, requestedKey, requestedKeyWithUid } from './requested-key.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { schemaFaults } from '../queries/schema-faults.ts';
+import { errorSummary } from '../components/field.ts';
+import { postForm } from '../components/form.ts';
+import { renderMissingRight, rightsOf } from '../components/missing-right.ts';
+import type { MissingRight } from '../components/missing-right.ts';
+import { keyPath } from '../paths.ts';
+import { notice, doneNotice } from '../components/notice.ts';
+import { table } from '../components/table.ts';
+import {
+  EDIT_CONTROLS,
+  errorsOfFields,
+  errorsOfRefusal,
+  formOfKey,
+  labelOfField,
+  mergeForms,
+  MODEL_BOXES,
+  patchOfForm,
+  readBase,
+  readKeyForm,
+  renderFields,
+  specOfForm,
+  withoutFaults,
+  writeBase,
+} from './key-form.ts';
+import type { ConcurrentChange, FormError, KeyFormView, Merged } from './key-form.ts';
+import type { KeyForm } from './fields.ts';
+import { EDIT_ROWS } from './fields.ts';
+
+export const keySettingsRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys/:namespace/:name/settings', handle: openKey },
+  { method: 'POST', path: '/keys/:namespace/:name/settings', repeated: MODEL_BOXES, handle: saveKey },
+];
+
+/** What the form shows. */
+interface Shown {
+  readonly form: KeyForm;
+  readonly errors: readonly FormError[];
+  /** Present: somebody else has changed the key meanwhile. */
+  readonly others?: Merged['others'];
+  readonly status: number;
+  /** What was just done. */
+  readonly done?: string | undefined;
+}
+
+/** The tab with the form. */
+async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): Promise<HandlerResult> {
+  const { person, csrf, deps } = request;
+  const { namespace, name } = apiKey.metadata;
+  const groups = groupsOfNamespace(request, namespace, apiKey.spec.groupRef.name);
+  const mayChange = await person.may('patch', 'ApiKey', { namespace, name });
+  const body = renderEditKey({
+    apiKey,
+    groups,
+    csrf,
+    mayChange,
+    missing: rightsOf(deps.access.backend, person),
+    form: returned.form,
+    errors: returned.errors,
+    others: returned.others ?? [],
+    conflict: returned.others !== undefined,
+    done: returned.done,
+  });
+  return keyTabPage(request, apiKey, { tab: 'settings', body, scripts: ['key-form.js'], status: returned.status });
+}
+
+/** Saves what was posted, or shows the form again with the errors. */
+async function saveKey(request: PageRequest): Promise<HandlerResult> {
+  const { form: posted } = request;
+  const live = await requestedKeyWithUid(request, posted.get('uid') ?? '');
+  const typed = { ...readKeyForm(posted), ...fixedParts(live) };
+  if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
+  const { value: spec, errors } = patchOfForm(typed, live);
+  if (errors) {
+    const faults = allFaults(request, live, { typed, own: errors });
+    return keyPage(request, live, { form: typed, errors: faults, status: 422 });
+  }
+  if (spec === undefined) return { redirect: `${keyPath(live, 'settings')}?done=saved` };
+  try {
+    await changeKey(request, live, spec);
+  } catch (error) {
+    if (!(error instanceof AccessError)) throw error;
+    return refusedPage(request, { live, typed, error });
+  }
+  const switchedOff = live.spec.enabled && !typed.enabled;
+  return { redirect: `${keyPath(live, 'settings')}?done=${switchedOff ? 'off' : 'saved'}` };
+}
+
+/** With what the API would refuse beside it. */
+function allFaults(
+  { deps }: PageRequest,
+  { metadata, spec }: ApiKey,
+  { typed, own }: { readonly typed: KeyForm; readonly own: readonly FormError[] },
+): FormError[] {
+  const { value } = specOfForm(withoutFaults(typed, own), spec.gatewayNamespace);
+  const refused = value
+    ? errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...metadata, spec: value }), EDIT_CONTROLS)
+    : [];
+  return [...own, ...refused.filter(({ field }) => field !== undefined && own.every((each) => each.field !== field))];
+}
+
+async function refusedPage(
+  request: PageRequest,
+  { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError },
+): Promise<HandlerResult> {
+  if (error.reason === 'Conflict')
+    return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
+  if (error.reason !== 'Invalid' && error.reason !== 'Forbidden') throw error;
+  return keyPage(request, live, {
+    form: typed,
+    errors: errorsOfRefusal(error, EDIT_CONTROLS),
+    status: error.reason === 'Invalid' ? 422 : 403,
+  });
+}
+
+/** Saves nothing: shows the form again, applied to the object as it is now. */
+function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
+  const { form, others } = mergeForms(readBase(request.form.get('base') ?? ''), typed, formOfKey(live));
+  return keyPage(request, live, { form, errors: [], others, status: 409 });
+}
+
+/** What an edit cannot change, whatever is posted. */
+function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account' | 'keyType' | 'secret'> {
+  const { namespace, name, account, keyType, secret } = formOfKey(live);
+  return { namespace, name, account, keyType, secret };
+}
+
+/** The page as it is. */
+async function openKey(request: PageRequest): Promise<HandlerResult> {
+  const apiKey = await requestedKey(request);
+  const done =
+    request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
+  return keyPage(request, apiKey, { form: formOfKey(apiKey), errors: [], status: 200, done });
+}
+
+interface EditKeyView extends KeyFormView {
+  /** The current object, which the form's changes are applied to. */
+  readonly apiKey: ApiKey;
+  readonly csrf: string;
+  readonly mayChange: boolean;
+  readonly missing: MissingRight;
+  /** The form is shown again because somebody else has changed the key meanwhile. */
+  readonly conflict: boolean;
+  readonly done: string | undefined;
+}
+
+/** Below the tabs. */
+function renderEditKey(view: EditKeyView): Html {
+  const { errors, conflict, done } = view;
+  return html`${doneNotice(done)} ${conflict ? renderConflict(view) : errorSummary(errors, labelOfField)}
+    <section aria-label="Settings">${renderForm(view)}</section>`;
+}
+
+function renderForm(view: EditKeyView): Html {
+  const { apiKey, csrf, mayChange, conflict } = view;
+  const {
+    metadata: { namespace, uid = '', generation = 0 },
+  } = apiKey;
+  const settings = keyPath(apiKey, 'settings');
+  const readOnly = notice(
+    html`You may look at this key, but not change it. ${renderMissingRight(view.missing, 'patch', { namespace })}`,
+    { id: 'read-only' },
+  );
+  const buttons = html`<div class="form-actions">
+    <button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button>
+    <a class="button" href="${settings}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a>
+  </div>`;
+  return html`${mayChange ? NOTHING : readOnly}
+  ${postForm(
+    {
+      id: 'key-form',
+      action: settings,
+      csrf,
+      style: 'form key-form',
+      hidden: { uid, generation, base: writeBase(formOfKey(apiKey)) },
+    },
+    html`<fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
+      <legend class="vh">Settings of the key</legend>
+      ${renderFields(EDIT_ROWS, view)} ${mayChange ? buttons : NOTHING}
+    </fieldset>`,
+  )}`;
+}
+
+/** The other person's changes, field by field, beside what was typed. */
+function renderConflict({ others }: EditKeyView): Html {
+  const clash = others.some(({ typed }) => typed !== undefined);
+  const none = html`<p>
+    None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.
+  </p>`;
+  const some = html`<p>
+      Nothing of yours is saved yet. The form shows their changes;
+      ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}
+    </p>
+    ${renderChanges(others)}`;
+  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">
+    <h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
+    ${others.length === 0 ? none : some}
+  </section>`;
+}
+
+function renderChanges(others: readonly ConcurrentChange[]): Html {
+  return table<ConcurrentChange>(
+    [
+      { title: 'Field', cell: ({ field }) => labelOfField(field) },
+      { title: 'It was', style: 'wrap', cell: ({ was }) => was ?? html`<span class="soft">Unknown</span>` },
+      { title: 'They made it', style: 'wrap', cell: ({ now }) => now },
+      { title: 'You typed', style: 'wrap', cell: ({ typed }) => typed ?? html`<span class="soft">Nothing</span>` },
+    ],
+    others,
+    {
+      label: 'What has changed',
+      caption: 'What has changed',
+      row: ({ field }) => html`data-field="${field}"`,
+    },
+  );
+}

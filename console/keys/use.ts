@@ -1,0 +1,102 @@
+/** How programs use a key: the gateway's address, and first calls for a model of the key, with the key as $MGW_KEY. */
+import type { ApiKey } from '#crds/types.gen.ts';
+import { flag, html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { renderSnippets } from '#web/pricing/model-page.ts';
+import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf, toolSnippetsOf } from '#web/snippets.ts';
+import { namespacedName } from '#objects/resources.ts';
+import { callableModels } from './callable-models.ts';
+import type { CallableModel } from './callable-models.ts';
+import { keyTabPage } from './tabs.ts';
+import { requestedKey } from './requested-key.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { withParameters, keyPath } from '../paths.ts';
+import { notice } from '../components/notice.ts';
+import { section } from '../components/page.ts';
+import { facts } from '../components/facts.ts';
+
+export const keyUseRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys/:namespace/:name/use', handle: showUse },
+];
+
+async function showUse(request: PageRequest): Promise<HandlerResult> {
+  const apiKey = await requestedKey(request);
+  const models = callableModels(request.deps, apiKey);
+  const chosen = models.find(({ model }) => model === request.query.get('model')) ?? models[0];
+  const body = renderUse({ apiKey, models, chosen, gatewayUrl: request.deps.gatewayUrl });
+  return keyTabPage(request, apiKey, { tab: 'use', body, scripts: ['copy.js', 'key-use.js'] });
+}
+
+interface UseView {
+  readonly apiKey: ApiKey;
+  readonly models: readonly CallableModel[];
+  /** undefined: the key can call none. */
+  readonly chosen: CallableModel | undefined;
+  /** undefined: not configured. */
+  readonly gatewayUrl: string | undefined;
+}
+
+function renderUse({ apiKey, models, chosen, gatewayUrl }: UseView): Html {
+  const url = (gatewayUrl ?? EXAMPLE_URL).replace(/\/+$/, '');
+  const call = chosen ?? { model: EXAMPLE_MODEL, endpoint: 'Chat' };
+  const snippets = [
+    ...snippetsOf({ url, ...call }),
+    ...(call.endpoint === 'Chat' ? toolSnippetsOf({ url, model: call.model }) : []),
+  ];
+  return html`<section aria-labelledby="addresses">
+      <h2 id="addresses">Base URL</h2>
+      ${
+        gatewayUrl === undefined
+          ? html`<p class="hint" id="placeholders">
+              <code>${EXAMPLE_URL}</code> stands for the gateway's address, which this console was not told.
+            </p>`
+          : NOTHING
+      }
+      ${facts(
+        [
+          ['OpenAI SDKs', renderUrl('openai', 'OpenAI SDKs', `${url}/v1`)],
+          ['Anthropic SDKs', renderUrl('anthropic', 'Anthropic SDKs', url)],
+        ],
+        'key-urls',
+      )}
+      <p class="hint">
+        The key itself is shown only once, right after it was made. Keep it in the environment variable
+        <code>MGW_KEY</code>: every example below reads it from there.
+      </p>
+    </section>
+    ${section(
+      { id: 'examples', title: 'Examples' },
+      html`${
+          models.length === 0
+            ? notice('This key can call no model at the moment: its group has none that is priced and served.')
+            : renderModelPicker(apiKey, models, call.model)
+        }
+        <div id="use-snippets">${renderSnippets(snippets)}</div>`,
+    )}`;
+}
+
+function renderUrl(id: string, label: string, url: string): Html {
+  return html`<div class="row">
+    <code id="url-${id}">${url}</code>
+    <button type="button" class="button small" data-copy="url-${id}" hidden>
+      Copy<span class="vh"> the base URL for ${label}</span>
+    </button>
+  </div>`;
+}
+
+function renderModelPicker(apiKey: ApiKey, models: readonly CallableModel[], chosen: string): Html {
+  return html`<form class="toolbar key-use-model" id="use-model" method="get" action="${keyPath(apiKey, 'use')}">
+    <div class="field">
+      <label for="use-model-name">Model</label>
+      <select id="use-model-name" name="model">
+        ${models.map(
+          ({ model }) => html`<option value="${model}" ${flag('selected', model === chosen)}>${model}</option>`,
+        )}
+      </select>
+    </div>
+    <button type="submit" class="button">Show</button>
+    <a class="button" href="${withParameters('/playground', { key: namespacedName(apiKey.metadata), model: chosen })}"
+      >Open in playground</a
+    >
+  </form>`;
+}

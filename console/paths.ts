@@ -1,0 +1,60 @@
+/** [P] The addresses of the console's pages, by which features lead to one another. */
+import type { ApiKey } from '#crds/types.gen.ts';
+import type { ObjectRef, PersonAccess } from './access/access.ts';
+
+export interface CallName {
+  readonly callId: string;
+  readonly keyUid: string;
+  /** The time of its admission, by which the ledger finds it; absent: it was refused. */
+  readonly createdMs?: number;
+}
+
+/** @param key the name of the one key that the page before it shows */
+export function callPath(ref: ObjectRef, { callId, keyUid, createdMs }: CallName, key: string | undefined): string {
+  return withParameters(`${accountPath(ref, 'calls')}/${encodeURIComponent(callId)}`, {
+    at: createdMs === undefined ? '' : String(createdMs),
+    uid: keyUid,
+    key: key ?? '',
+  });
+}
+
+export type AccountPage = 'calls' | 'calls.csv' | 'grants' | 'refused' | 'take-back';
+
+/** "/wallet/team-a/main?days=7", or one of its pages; parameters that are empty are left out. */
+export function accountPath(
+  { namespace, name }: ObjectRef,
+  page?: AccountPage,
+  parameters: Readonly<Record<string, string>> = {},
+): string {
+  const path = `/wallet/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${page === undefined ? '' : `/${page}`}`;
+  return withParameters(path, parameters);
+}
+
+export function withParameters(path: string, parameters: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== '')).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** The first page of a person. */
+export function homeOf({ ownKey }: PersonAccess): string {
+  return ownKey ? keyPath({ metadata: ownKey }) : '/keys';
+}
+
+/** The form of a new key with this one's settings. */
+export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
+  return `/keys/new?copy=${encodeURIComponent(`${namespace}/${name}`)}`;
+}
+
+export type KeySubpage =
+  'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' | 'created' | 'yaml';
+
+/** "/keys/team-a/ci-bot", or a page below it. */
+export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {
+  const path = `/keys/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  return page === undefined ? path : `${path}/${page}`;
+}
+
+/** The address of the page that shows the key of a rotation which was asked for at this moment. */
+export function createdPath(apiKey: Pick<ApiKey, 'metadata'>, rotation: number, nowMs: number): string {
+  return `${keyPath(apiKey, 'created')}?rotation=${rotation}&since=${nowMs}`;
+}

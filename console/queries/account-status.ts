@@ -1,0 +1,103 @@
+/** [P] An account's status, as lists, filters and pages show it, computed from its current amounts. */
+import type { Account, Condition } from '#crds/types.gen.ts';
+import { formatShortUsd, formatUsdDown } from '#web/format.ts';
+import type { AccountFacts } from './account-facts.ts';
+import type { StatusMark, StatusTone } from './status.ts';
+
+/** Worst first: lists sort in this order. */
+export const ACCOUNT_STATUSES = ['NotAccepted', 'Overdrawn', 'OutOfCredit', 'Low', 'Pending', 'Active'] as const;
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
+
+export const ACCOUNT_STATUS_LABELS: Readonly<Record<AccountStatus, string>> = {
+  NotAccepted: 'Not accepted',
+  Overdrawn: 'Overdrawn',
+  OutOfCredit: 'Out of credit',
+  Low: 'Low',
+  Pending: 'Pending',
+  Active: 'Active',
+};
+
+const TONES: Readonly<Record<AccountStatus, StatusTone>> = {
+  NotAccepted: 'bad',
+  Overdrawn: 'bad',
+  OutOfCredit: 'bad',
+  Low: 'warn',
+  Pending: 'info',
+  Active: 'good',
+};
+
+export interface AccountStatusFinding extends StatusMark {
+  readonly status: AccountStatus;
+}
+
+interface AccountStatusContext {
+  /** Less than this pays for no call; undefined: not known. */
+  readonly cheapestCallNanoUsd?: () => bigint | undefined;
+  /** The last call of one of its keys was refused because the account is out of credit. */
+  readonly wasRefused?: boolean;
+}
+
+/** The first status that applies. */
+export function accountStatusOf(facts: AccountFacts, context: AccountStatusContext = {}): AccountStatusFinding {
+  const [status, message] = reasonOf(facts, context);
+  return { status, label: ACCOUNT_STATUS_LABELS[status], tone: TONES[status], message };
+}
+
+type Reason = readonly [status: AccountStatus, message: string];
+
+const REFUSED = 'Calls of its keys are refused until credit is added.';
+
+function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
+  const { account, creditNanoUsd, balanceNanoUsd } = facts;
+  const ready = readyOf(account);
+  if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
+    return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
+  return (
+    outOfCredit(facts, context) ??
+    pending(ready) ??
+    (isAccountLow(facts)
+      ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
+      : ['Active', ''])
+  );
+}
+
+function outOfCredit(
+  { creditNanoUsd, spentNanoUsd, balanceNanoUsd }: AccountFacts,
+  { cheapestCallNanoUsd, wasRefused = false }: AccountStatusContext,
+): Reason | undefined {
+  if (balanceNanoUsd < 0n) return ['Overdrawn', `It is overdrawn by ${formatShortUsd(-balanceNanoUsd)}. ${REFUSED}`];
+  if (balanceNanoUsd === 0n)
+    return ['OutOfCredit', `${creditNanoUsd === 0n ? 'It has no credit.' : 'All of its credit is spent.'} ${REFUSED}`];
+  if (!isLow(spentNanoUsd, creditNanoUsd)) return undefined;
+  const left = `${formatUsdDown(balanceNanoUsd, 4)} remains,`;
+  if (balanceNanoUsd < (cheapestCallNanoUsd?.() ?? 0n))
+    return ['OutOfCredit', `${left} less than any call costs. ${REFUSED}`];
+  return wasRefused ? ['OutOfCredit', `${left} too little for the last call. ${REFUSED}`] : undefined;
+}
+
+/** 80 % of its credit is spent. */
+export function isAccountLow({ creditNanoUsd, spentNanoUsd }: AccountFacts): boolean {
+  return isLow(spentNanoUsd, creditNanoUsd);
+}
+
+function isLow(spentNanoUsd: bigint, creditNanoUsd: bigint): boolean {
+  return spentNanoUsd * 5n >= creditNanoUsd * 4n;
+}
+
+function pending(ready: Condition | undefined): Reason | undefined {
+  if (!ready) return ['Pending', 'The latest change is on its way to the proxies.'];
+  if (ready.status === 'True') return undefined;
+  // credit was added after the condition was written
+  if (ready.reason === 'LimitReached') return ['Pending', 'The added credit is on its way to the proxies.'];
+  return ['Pending', ready.message === '' ? ready.reason : ready.message];
+}
+
+/** The Ready condition, if it refers to the current spec. */
+function readyOf({ metadata, status }: Account): Condition | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready && (ready.observedGeneration ?? Infinity) >= (metadata.generation ?? 0) ? ready : undefined;
+}
+
+function isUnderWay({ status }: Account): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'Reconciling' && holds === 'True') ?? false;
+}

@@ -1,0 +1,207 @@
+/** Signing in and out: the only pages that need nobody to be signed in. */
+import { isIP } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { flag, html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { ConsoleAccess } from './access/access.ts';
+import { RequestRefused } from './describe-error.ts';
+import { parseForm } from './form.ts';
+import { bodyOf, checkSite, identify, queryOf, readForm } from './hooks.ts';
+import { pathWithin, sendPage, sendRedirect } from './reply.ts';
+import type { ReplyContext } from './reply.ts';
+import { limitSignIns } from './session/sign-in-limit.ts';
+import { homeOf } from './paths.ts';
+
+/** Why people are sent to the sign-in page, by the word in its address. */
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ['over', 'Your session is over. Sign in again to continue.'],
+  ['out', 'You are signed out.'],
+  [
+    'out-here',
+    'You are signed out in this browser. This could not be stored: a copy of the session’s cookie ' +
+      'may still open the console elsewhere, for at most eight hours.',
+  ],
+]);
+const ENDED_BY_PROXY =
+  'The proxy in front of this console signs people in. It sent no token, or one that is not ' +
+  'valid. Sign in there and come back.';
+
+/** Adds /sign-in and /sign-out. */
+export function registerSignIn(app: FastifyInstance, context: ReplyContext): void {
+  registerSignInPage(app, context);
+  registerSignOut(app, context);
+}
+
+function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
+  const { deps, authenticator } = context;
+  const limit = limitSignIns();
+  const facts = (request: FastifyRequest, next: string): SignInFacts => ({
+    backend: deps.access.backend,
+    takesKeys: deps.access.takesKeys ?? false,
+    next,
+    notice: NOTICES.get(queryOf(request).get('why') ?? ''),
+    error: undefined,
+    fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
+  });
+  const refuseProxied = async (): Promise<void> => {
+    if (authenticator.proxied) throw new RequestRefused(401, 'You are not signed in', { message: ENDED_BY_PROXY });
+  };
+
+  app.get('/sign-in', { preHandler: refuseProxied }, (request, reply) => {
+    const next = pathWithin(queryOf(request).get('next') ?? '/keys');
+    sendPage(
+      context,
+      { request, reply },
+      { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) },
+    );
+  });
+
+  app.post('/sign-in', { preHandler: [refuseProxied, checkSite] }, async (request, reply) => {
+    const address = addressOf(request);
+    const retryAfter = limit.retryAfter(address, deps.nowMs());
+    if (retryAfter > 0) throw tooMany(retryAfter);
+    const { fields } = parseForm(bodyOf(request), []);
+    const next = pathWithin(fields.get('next') ?? '/keys');
+    const token = (fields.get('token') ?? '').trim().replace(/^Bearer +/i, '');
+    const person = await authenticator.signIn(token, request, reply);
+    if (person) {
+      limit.succeeded(address);
+      deps.log.info({ person: person.person.name, address }, 'signed in to the console');
+      return sendRedirect(context, reply, next === '/keys' ? homeOf(person) : next);
+    }
+    limit.failed(address, deps.nowMs());
+    deps.log.warn({ address, requestId: request.id }, 'a sign-in to the console failed');
+    const body = signInView({ ...facts(request, next), error: signInError(token, deps.access) });
+    sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body }, 422);
+    return reply;
+  });
+}
+
+function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
+  const { deps, authenticator } = context;
+  app.post(
+    '/sign-out',
+    {
+      preHandler: [
+        checkSite,
+        async (request, reply) => {
+          await identify(context, request, reply);
+        },
+        readForm(),
+        // people who are signed out already have no form token
+        (request, reply, done) => (request.principal ? request.server.csrfProtection(request, reply, done) : done()),
+      ],
+    },
+    async (request, reply) => {
+      const problem = await authenticator.signOut(request, reply);
+      if (problem)
+        deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
+      return sendRedirect(context, reply, `/sign-in?why=${problem ? 'out-here' : 'out'}`);
+    },
+  );
+}
+
+/**
+ * The client address for rate limiting and the log: of the connection, or as trusted proxies report it (createApp).
+ */
+function addressOf({ ip, socket }: FastifyRequest): string {
+  return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip;
+}
+
+function signInError(token: string, { backend, takesKeys = false }: ConsoleAccess): string {
+  if (token === '') return 'Required.';
+  if (/[^\x21-\x7e]/.test(token))
+    return 'A token has no spaces and only ASCII characters: copy it again, all of it and nothing else.';
+  if (takesKeys && token.startsWith('sk-'))
+    return 'No key in force matches: this one may be incomplete, switched off, expired or rotated.';
+  return backend === 'Kubernetes'
+    ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.'
+    : 'This is not the admin token. Copy it whole from its file.';
+}
+
+function tooMany(seconds: number): RequestRefused {
+  return new RequestRefused(429, 'Too many failed sign-ins', {
+    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} min.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+interface SignInFacts {
+  readonly backend: ConsoleAccess['backend'];
+  /** An API key opens its own page. */
+  readonly takesKeys: boolean;
+  /** Where to go then; a path of the console. */
+  readonly next: string;
+  /** Why the page is shown; undefined: the person opened it themselves. */
+  readonly notice: string | undefined;
+  /** What was wrong with the token that was tried last. */
+  readonly error: string | undefined;
+  /** A link led here from another site, so the browser did not say whether somebody is signed in. */
+  readonly fromElsewhere: boolean;
+}
+
+interface SignInText {
+  readonly lede: Html;
+  readonly hint: Html;
+  readonly label: string;
+}
+
+/** The content of <main>. */
+function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: SignInFacts): Html {
+  const { lede, hint, label } = SIGN_IN_TEXTS[backend];
+  const described = error === undefined ? NOTHING : html`aria-invalid="true" aria-describedby="token-fault"`;
+  return html`<h1>Sign in</h1>
+    ${
+      notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>`
+    }${fromElsewhere ? goOn(next) : NOTHING}
+    <p class="lede">${lede}</p>
+    <form class="form section" method="post" action="/sign-in">
+      <input type="hidden" name="next" value="${next}" />
+      <div class="field">${hint} ${takesKeys ? KEY_HINT : NOTHING}</div>
+      <p class="field">
+        <label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
+        <input
+          id="token"
+          name="token"
+          type="password"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck="false"
+          ${flag('required', true)}
+          ${flag('autofocus', true)}
+          ${described}
+        />
+        ${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>`}
+      </p>
+      <p class="form-actions">
+        <button type="submit" class="button primary">Sign in</button>
+      </p>
+    </form>`;
+}
+
+function goOn(next: string): Html {
+  return html`<p class="notice">
+    You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.
+  </p>`;
+}
+
+const KEY_HINT = html`<p class="hint">
+  With an API key (<code>sk-…</code>) you see that key alone: what it may spend, what it has spent, its calls, its
+  models and examples. It changes nothing.
+</p>`;
+
+const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
+  Kubernetes: {
+    lede: html`Sign in with a token of this cluster. The console does everything with it, so you see and change here
+      exactly what you may see and change with <code>kubectl</code>.`,
+    hint: html`<p class="hint">A token for a service account, good for eight hours:</p>
+      <pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
+    label: 'Token',
+  },
+  Files: {
+    lede: html`Enter the admin token of this gateway. It was printed when the gateway first started.`,
+    hint: html`<p class="hint">It is kept in the data folder:</p>
+      <pre class="code"><code>cat DATA-FOLDER/console/admin-token</code></pre>`,
+    label: 'Admin token',
+  },
+};

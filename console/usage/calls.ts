@@ -1,0 +1,133 @@
+/** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
+import { usageCsv } from '#usage/csv.ts';
+import type { UsageCsv } from '#usage/csv.ts';
+import { html } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
+import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
+import { outputLabelOf } from '../queries/output-label.ts';
+import { groupNames, modelNames } from '../queries/names.ts';
+import { parseUsageQuery, viewParameters } from '../queries/usage-query.ts';
+import type { UsagePageQuery } from '../queries/usage-query.ts';
+import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import type { UsageScope } from '../queries/usage-scope.ts';
+import { renderCallsTable } from '../components/calls-table.ts';
+import { seesMargins } from '../queries/margins.ts';
+import { withParameters } from '../paths.ts';
+import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
+import { renderRanges } from '../components/ranges.ts';
+import { sumText } from '../components/usage-chart.ts';
+import { pageHead } from '../components/page.ts';
+import { olderPager } from '../components/pager.ts';
+
+const PAGE_SIZE = 50;
+/** Characters of a download that are sent at once. */
+const PIECE = 32_768;
+const PATH = '/usage/calls';
+
+async function showCalls(request: PageRequest): Promise<HandlerResult> {
+  const {
+    deps: { usage },
+    nowMs,
+  } = request;
+  const query = parseUsageQuery(request.query, nowMs);
+  const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
+  const before = request.query.get('before') ?? undefined;
+  const asked = callQueryOf(scope, query);
+  const found =
+    usage &&
+    (await Promise.all([
+      usage.page(asked, { size: PAGE_SIZE, ...(before !== undefined && { before }) }),
+      usage.sums(asked),
+    ]));
+  const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
+  const body = html`${pageHead({ above: [{ path: back, label: 'Usage' }], title: 'Calls' })}
+  ${
+    found
+      ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
+      : renderLedgerNotice('Missing')
+  }`;
+  return { page: { title: 'Calls · Usage', active: 'usage', body, styles: ['usage.css'] } };
+}
+
+interface Found {
+  readonly query: UsagePageQuery;
+  readonly scope: UsageScope;
+  readonly before: string | undefined;
+  readonly margins: boolean;
+  readonly page: CallPage;
+  readonly sums: SpendingSums;
+}
+
+function renderCalls({ deps }: PageRequest, { query, scope, before, margins, page, sums }: Found): Html {
+  const groups = groupNames(deps);
+  const models = modelNames(deps.resources().modelRoutes);
+  const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
+  return html`${renderRanges(PATH, query, {})}
+    ${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: {} })}
+    ${renderMissing(page, query.sinceMs)}
+    <div class="bar-line">
+      <p><b>${sumText(sums.all)}</b> · ${periodText(query)}</p>
+      <p><a href="${withParameters('/usage/calls.csv', shownParameters(query))}">Download as CSV</a></p>
+    </div>
+    ${
+      page.calls.length === 0
+        ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
+        : renderCallsTable(page.calls, {
+            names,
+            groups,
+            made: outputLabelOf(deps),
+            margins,
+            keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
+            showAccounts: scope.accounts.length > 1,
+          })
+    }
+    ${renderPager(query, before, page)}`;
+}
+
+function renderPager(query: UsagePageQuery, before: string | undefined, { next }: CallPage): Html {
+  const parameters = shownParameters(query);
+  return olderPager({
+    newest: before === undefined ? undefined : withParameters(PATH, parameters),
+    older: next === undefined ? undefined : withParameters(PATH, { ...parameters, before: next }),
+  });
+}
+
+async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
+  const {
+    deps: { usage },
+    nowMs,
+  } = request;
+  if (!usage) return showCalls(request);
+  const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
+  const content = csvOf(usage, asked, {
+    groups: groupNames(request.deps),
+    csv: usageCsv({ margins: await seesMargins(request) }),
+  });
+  return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content } };
+}
+
+interface CallsCsv {
+  readonly groups: ReadonlyMap<string, string>;
+  readonly csv: UsageCsv;
+}
+
+/** Account by account, so that no more than one batch is in memory; groups by the names that people know. */
+async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
+  let piece = csv.head;
+  for (const account of query.accounts) {
+    for await (const record of usage.records({ ...query, accounts: [account] })) {
+      piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
+      if (piece.length < PIECE) continue;
+      yield piece;
+      piece = '';
+    }
+  }
+  yield piece;
+}
+
+export const usageCallsRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: PATH, handle: showCalls },
+  { method: 'GET', path: '/usage/calls.csv', handle: downloadCalls },
+];

@@ -1,0 +1,67 @@
+/** [P] The filter of Usage and of its calls, with suggestions. */
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { callStatusFilter } from '../components/calls-table.ts';
+import { filterParameters, periodParameters } from '../queries/usage-query.ts';
+import type { UsagePageQuery } from '../queries/usage-query.ts';
+import type { Names } from '../queries/names.ts';
+import { withParameters } from '../paths.ts';
+import { filters, selectFilter, suggestedFilter, dayFilters } from '../components/filters.ts';
+
+export interface FilterView {
+  /** "/usage" or "/usage/calls". */
+  readonly path: string;
+  readonly query: UsagePageQuery;
+  readonly names: Names;
+  /** Names of models. */
+  readonly models: readonly string[];
+  /** Other parameters that are kept. */
+  readonly kept: Readonly<Record<string, string>>;
+}
+
+export function renderFilterForm(view: FilterView): Html {
+  const {
+    path,
+    query,
+    names: { scope, groups },
+    models,
+    kept,
+  } = view;
+  const suggested = (label: string, name: 'account' | 'key' | 'model', suggestions: readonly string[]): Html =>
+    suggestedFilter({ label, name, value: query[name], suggestions });
+  return filters(
+    {
+      action: path,
+      label: 'Calls',
+      style: 'usage-filters',
+      kept: { ...kept, uid: query.uid, range: query.range ?? '' },
+      clear: isFiltered(query) ? html`<a class="button plain" href="${withParameters(path, kept)}">Clear</a>` : NOTHING,
+    },
+    [
+      ...(scope.accounts.length > 1 ? [suggested('Account', 'account', scope.accounts)] : []),
+      suggested('Key', 'key', [...scope.keys.values()].map(({ id }) => id).sort()),
+      suggested('Model', 'model', models),
+      selectFilter({ label: 'Group', name: 'group', all: 'All', options: [...groups], chosen: query.group }),
+      callStatusFilter(query.status),
+      dayFilters(query.since.slice(0, 10), query.until.slice(0, 10)),
+    ],
+  );
+}
+
+function isFiltered(query: UsagePageQuery): boolean {
+  return query.range === undefined || Object.values(filterParameters(query)).some((value) => value !== '');
+}
+
+/** "2026-10-23 to 2026-11-21", or "2026-11-21, 13:00 to 14:00", as people read it. */
+export function periodText({ sinceMs, untilMs }: Pick<UsagePageQuery, 'sinceMs' | 'untilMs'>): string {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const [since, until] = [iso(sinceMs).slice(0, 10), iso(Math.max(sinceMs, untilMs - 1)).slice(0, 10)];
+  if (untilMs - sinceMs < 86_400_000)
+    return `${since}, ${iso(sinceMs).slice(11, 16)} to ${iso(untilMs).slice(11, 16)} UTC`;
+  return since === until ? since : `${since} to ${until}`;
+}
+
+/** Filter and period as parameters, for links from one page to the other. */
+export function shownParameters(query: UsagePageQuery): Record<string, string> {
+  return { ...filterParameters(query), ...periodParameters(query) };
+}

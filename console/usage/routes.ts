@@ -1,0 +1,7 @@
+/** Pages of usage over all accounts: the report, its calls and margins. */
+import type { ConsoleRoute } from '../route.ts';
+import { usageCallsRoutes } from './calls.ts';
+import { usageMarginsRoutes } from './margins.ts';
+import { usageReportRoutes } from './report.ts';
+
+export const usageRoutes: readonly ConsoleRoute[] = [...usageCallsRoutes, ...usageMarginsRoutes, ...usageReportRoutes];

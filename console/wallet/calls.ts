@@ -1,0 +1,109 @@
+/** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
+import { usageCsv } from '#usage/csv.ts';
+import type { UsageCsv } from '#usage/csv.ts';
+import { html } from '#web/html.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import type { CallQuery, UsageStore } from '../data/usage.ts';
+import { outputLabelOf } from '../queries/output-label.ts';
+import { groupNames, modelNames } from '../queries/names.ts';
+import { seesMargins } from '../queries/margins.ts';
+import { momentsOf, parseCallFilter } from './query.ts';
+import type { CallListFilter } from './query.ts';
+import { callQueryOf, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
+import type { VisibleCalls } from '../queries/visible-calls.ts';
+import { renderWalletHead } from './head.ts';
+import { renderLedgerNotice } from '../components/ledger-notice.ts';
+import { renderCalls } from './calls-view.ts';
+import { sumText } from '../components/usage-chart.ts';
+
+const PAGE_SIZE = 50;
+/** Characters of a download that are sent at once. */
+const PIECE = 32_768;
+/** Of a file's name: an account's may be longer than file systems and headers like. */
+const MAX_STEM_LENGTH = 150;
+
+async function showCalls(request: PageRequest): Promise<HandlerResult> {
+  const visible = await readVisibleCalls(request);
+  const { ref, account, key, unknownKey } = visible;
+  const filter = parseCallFilter(request.query);
+  const before = request.query.get('before') ?? undefined;
+  const { usage } = request.deps;
+  const query = queryOf(visible, filter);
+  const [names, margins, page, sums] = await Promise.all([
+    keyNames(visible, request),
+    seesMargins(request),
+    usage?.page(query, { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+    usage?.sums(query),
+  ]);
+  const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
+  const body =
+    page && sums
+      ? renderCalls({
+          ref,
+          filter,
+          names,
+          unknownKey,
+          groups: groupNames(request.deps),
+          made: outputLabelOf(request.deps),
+          margins,
+          sum: sumText(sums.all),
+          models: modelNames(request.deps.resources().modelRoutes),
+          calls: page.calls,
+          next: page.next,
+          wholeSinceMs: page.wholeSinceMs,
+          older: before !== undefined,
+          wholeAccount: account !== undefined,
+        })
+      : renderLedgerNotice('Missing');
+  return {
+    page: {
+      title: `Calls · ${ref.name} · Wallet`,
+      active: 'wallet',
+      body: html`${head} ${body}`,
+      styles: ['wallet.css'],
+    },
+  };
+}
+
+async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
+  const visible = await readVisibleCalls(request);
+  const { usage } = request.deps;
+  if (!usage) return showCalls(request);
+  const stem = `calls-${visible.ref.namespace}-${visible.ref.name}`.slice(0, MAX_STEM_LENGTH);
+  const content = csvOf(usage, queryOf(visible, parseCallFilter(request.query)), {
+    groups: groupNames(request.deps),
+    csv: usageCsv({ margins: await seesMargins(request) }),
+  });
+  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content } };
+}
+
+interface CallsCsv {
+  readonly groups: ReadonlyMap<string, string>;
+  readonly csv: UsageCsv;
+}
+
+/** Groups have the names that people know them by. */
+async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
+  let piece = csv.head;
+  for await (const record of usage.records(query)) {
+    piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+function queryOf(visible: VisibleCalls, filter: CallListFilter): CallQuery {
+  return {
+    ...callQueryOf(visible, filter.uid),
+    ...momentsOf(filter),
+    ...(filter.model === '' ? {} : { model: filter.model }),
+    ...(filter.status ? { status: filter.status } : {}),
+  };
+}
+
+export const callsRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/wallet/:namespace/:name/calls', handle: showCalls },
+  { method: 'GET', path: '/wallet/:namespace/:name/calls.csv', handle: downloadCalls },
+];
