@@ -22,7 +22,7 @@ import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeper } from './ledger/lease.ts';
 import { KeptResponses } from './kept/kept-responses.ts';
-import type { KeepingOptions } from './kept/kept-responses.ts';
+import type { KeepingOptions } from './kept/kept-values.ts';
 import type { ConversationLimits, Ledger } from './ledger/ledger.ts';
 import { checkLedger } from './ledger-check.ts';
 import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';

@@ -15,9 +15,10 @@ import type {
   RequestPlan,
   UpstreamBody,
 } from '../protocol/converter.ts';
-import type { ContinuedResponse } from '../protocol/openai/continued-input.ts';
+import type { Continued, ContinuedRequest } from '../protocol/openai/continued-input.ts';
 import type { BodyForm } from '../protocol/openai/form-fields.ts';
 import type { ItemQuery } from '../protocol/openai/input-items.ts';
+import type { ConversationWork, WorkedConversation } from '../protocol/openai/kept-conversation.ts';
 import type { SealedObject } from '../protocol/openai/stored-object.ts';
 import type { SealedKind } from '../protocol/openai/sealed-response.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
@@ -51,9 +52,10 @@ export type BodyTask =
   | { readonly task: 'Texts'; readonly dialect: CountedDialect }
   | {
       readonly task: 'Continue';
-      readonly kept: ContinuedResponse;
+      readonly kept: Continued;
     }
   | { readonly task: 'ListItems'; readonly asked: ItemQuery }
+  | { readonly task: 'WorkOnConversation'; readonly work: ConversationWork }
   | SealingTask<'SealStored'>
   | SealingTask<'ReadEvent'>
   | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
@@ -82,8 +84,9 @@ export interface BodyResults {
   readonly Convert: UpstreamBody;
   readonly CountRequest: UpstreamBody;
   readonly Texts: CountedTexts;
-  readonly Continue: Uint8Array;
+  readonly Continue: ContinuedRequest;
   readonly ListItems: Uint8Array;
+  readonly WorkOnConversation: WorkedConversation;
   readonly SealStored: SealedObject;
   readonly ReadEvent: LargeEventRead;
   /** Or the error that the response is. */

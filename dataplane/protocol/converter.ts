@@ -110,6 +110,8 @@ export interface ResponseStorage {
   readonly isKept: boolean;
   /** The id of the response that it continues, whose items are in the request's input; undefined: none. */
   readonly previousId: string | undefined;
+  /** The id of the conversation that the gateway keeps, whose items are in the request's input; undefined: none. */
+  readonly conversationId: string | undefined;
 }
 
 export interface UpstreamBody {

@@ -174,8 +174,9 @@ function checkAlone(call: EndpointCall): void {
     throw fault(`The field "${accountBoundField}" names what one provider account keeps.`, accountBoundField);
 }
 
-/** Throws unsupported_parameter for a request that continues a response which the gateway keeps. */
-export function checkWhole({ continues }: Pick<EndpointCall, 'continues'>): void {
+/** Throws unsupported_parameter for a request that continues what the gateway keeps. */
+export function checkWhole({ continues, conversation }: Pick<EndpointCall, 'continues' | 'conversation'>): void {
+  if (conversation !== undefined) throw continued('conversation');
   if (continues !== undefined) throw continued('previous_response_id');
 }
 

@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors.ts';
 import type { RequestBody } from '../../pipeline/request-body.ts';
 import type { ClientRequest } from '../../stored/client-request.ts';
 import { createConversation, requestConversation } from '../../stored/conversations.ts';
-import type { ConversationResponse } from '../../stored/conversations.ts';
+import type { ConversationResponse } from '../../stored/own-conversations.ts';
 import { bufferedHeaders } from '../../stored/respond.ts';
 import { bodyOf } from '../body.ts';
 import type { ServerDeps } from '../deps.ts';
