@@ -13,6 +13,7 @@ import type {
   LargeEventRead,
   ProviderError,
   RequestPlan,
+  SecondApi,
   UpstreamBody,
 } from '../protocol/converter.ts';
 import type { Continued, ContinuedRequest } from '../protocol/openai/continued-input.ts';
@@ -40,7 +41,7 @@ export type BodyTask =
       readonly protocol: ProviderKind;
       /** The dialect that the converter expects; not always the client's (see converterOf). */
       readonly client: ChatDialect;
-      readonly api?: 'Responses' | undefined;
+      readonly api?: SecondApi | undefined;
       readonly plan: PlainPlan;
     } & SentBody)
   | {

@@ -336,6 +336,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'converter.ts': ['platforms'],
     'embeddings-on-gemini.ts': ['gemini', 'openai', 'providers'],
     'gemini-embeddings-on-openai.ts': ['gemini', 'openai'],
+    'images-on-imagen.ts': ['conversation', 'gemini', 'providers'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
