@@ -63,7 +63,11 @@ export type BodyTask =
   | { readonly task: 'ReadJob'; readonly protocol: ProviderKind }
   | { readonly task: 'SplitRequests' }
   | { readonly task: 'LineFacts'; readonly form: BatchForm }
-  | ({ readonly task: 'WriteLines'; readonly form: BatchForm; readonly plan: PlainPlan } & Omit<LinesPlan, 'plan'>)
+  | ({
+      readonly task: 'WriteLines';
+      readonly form: BatchForm;
+      readonly plans: readonly PlainPlan[];
+    } & Omit<LinesPlan, 'plans'>)
   | { readonly task: 'ReadResults'; readonly endpoint: BatchEndpoint };
 
 /** What a client's body is, and how it is written. */

@@ -167,6 +167,8 @@ export interface EndpointCall {
   readonly batchOf?: BatchEndpoint;
   /** Of a batch: the most that one of its requests can consume, and what they cost together. */
   readonly together?: CallBounds;
+  /** Of a batch for several models: each of them, by which its requests are billed. Absent: it is for one. */
+  readonly models?: readonly BatchModel[];
   /** True if the request uses something without a price bound that the candidate's model allows. */
   unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;
@@ -203,6 +205,15 @@ export interface EndpointCall {
   readonly optional?: boolean;
   /** The error if no channel of the model can serve the endpoint; undefined: model_not_found. */
   unservable(candidates: readonly Candidate[]): GatewayError | undefined;
+}
+
+/** A model of a batch, as its channel serves it, and the most that one of its requests can consume. */
+export interface BatchModel {
+  readonly candidate: Candidate;
+  readonly bounds: CallBounds;
+  readonly oneHourCache: boolean;
+  readonly asksForReasoning: boolean;
+  readonly modalities: readonly Modality[];
 }
 
 /** The request's output parameters. */
