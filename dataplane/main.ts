@@ -348,7 +348,7 @@ interface PollingOptions extends Pick<Timers, 'every'> {
 function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Poller {
   return startPoller({
     ledger: deps.ledger,
-    poll: (job, signal) => pollJob(deps, job, signal),
+    poll: (job, signal, reading) => pollJob(deps, job, signal, reading),
     recordEnd: (job, end) => recordJobEnd(deps, job, end),
     nowMs: () => deps.clock.nowMs(),
     ready,
