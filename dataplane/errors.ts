@@ -96,7 +96,7 @@ export const ERRORS = {
     openaiType: 'invalid_request_error',
     openaiCode: 'too_many_conversations',
     anthropicType: 'invalid_request_error',
-    when: 'the account keeps as many conversations, or bytes of them, at providers as it may',
+    when: 'the account keeps as many conversations, or bytes of them, at providers as it may, or those here have no room',
   },
   unsupported_image: {
     status: 400,

@@ -22,7 +22,7 @@ import { CallMap } from '../dataplane/ledger/call-map.ts';
 import { createLeaseKeeper } from '../dataplane/ledger/lease.ts';
 import type { LeaseKeeper } from '../dataplane/ledger/lease.ts';
 import { KeptResponses } from '../dataplane/kept/kept-responses.ts';
-import type { KeepingOptions } from '../dataplane/kept/kept-responses.ts';
+import type { KeepingOptions } from '../dataplane/kept/kept-values.ts';
 import type { ConversationLimits, Ledger } from '../dataplane/ledger/ledger.ts';
 import { checkLedger } from '../dataplane/ledger-check.ts';
 import type { CallRecord, PipelineDeps, RouteWarning } from '../dataplane/pipeline/context.ts';
@@ -354,7 +354,7 @@ interface PollingOptions extends Pick<Timers, 'every'> {
 function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Poller {
   return startPoller({
     ledger: deps.ledger,
-    poll: (job, signal) => pollJob(deps, job, signal),
+    poll: (job, signal, reading) => pollJob(deps, job, signal, reading),
     recordEnd: (job, end) => recordJobEnd(deps, job, end),
     nowMs: () => deps.clock.nowMs(),
     ready,

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { ActivityWriter } from '#activity/activity.ts';
-import type { KeepingOptions } from '../dataplane/kept/kept-responses.ts';
+import type { KeepingOptions } from '../dataplane/kept/kept-values.ts';
 import type { Ledger } from '../dataplane/ledger/ledger.ts';
 import { startDataplane } from './dataplane.ts';
 import type { CallOptions, Dataplane, DataplaneOptions } from './dataplane.ts';

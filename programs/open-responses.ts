@@ -1,8 +1,8 @@
 /** Opens the store of responses that the gateway keeps. It is beside the ledger, and separate from it. */
 import { dirname, join } from 'node:path';
 import { deleteFileStore, openFileStore } from '../dataplane/kept/file-store.ts';
-import type { KeepingOptions } from '../dataplane/kept/kept-responses.ts';
-import type { ResponseStore } from '../dataplane/kept/store.ts';
+import type { KeepingOptions } from '../dataplane/kept/kept-values.ts';
+import type { KeptStore } from '../dataplane/kept/store.ts';
 import type { LedgerLocation } from './ledger-location.ts';
 
 interface ResponsesPlace {
@@ -34,7 +34,7 @@ export function deleteUnwanted(at: ResponsesPlace, { storeResponsesDays: days }:
   if (days === 0 && at.place?.kind !== 'valkey') deleteFileStore(fileOf(at));
 }
 
-async function openStore(at: ResponsesPlace): Promise<ResponseStore> {
+async function openStore(at: ResponsesPlace): Promise<KeptStore> {
   if (at.place?.kind !== 'valkey') return openFileStore(fileOf(at));
   // loads the client only if it is needed
   const { openValkeyStore } = await import('../dataplane/kept/valkey-store.ts');

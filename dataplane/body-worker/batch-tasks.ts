@@ -24,9 +24,11 @@ export function runBatchTask(task: BatchTask, bytes: Uint8Array): BodyResults[Ba
     case 'LineFacts':
       return readLineFacts(task.form, bytes);
     case 'WriteLines': {
-      const { sealing, ...plan } = task.plan;
-      const seal = sealing && createChannelSeal(sealing);
-      return writeLines(task.form, bytes, { ...task, plan: { ...plan, seal } });
+      const plans = task.plans.map(({ sealing, ...plan }) => ({
+        ...plan,
+        seal: sealing && createChannelSeal(sealing),
+      }));
+      return writeLines(task.form, bytes, { ...task, plans });
     }
     case 'ReadResults':
       return readResults(task.endpoint, bytes);

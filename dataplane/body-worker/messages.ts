@@ -13,11 +13,13 @@ import type {
   LargeEventRead,
   ProviderError,
   RequestPlan,
+  SecondApi,
   UpstreamBody,
 } from '../protocol/converter.ts';
-import type { ContinuedResponse } from '../protocol/openai/continued-input.ts';
+import type { Continued, ContinuedRequest } from '../protocol/openai/continued-input.ts';
 import type { BodyForm } from '../protocol/openai/form-fields.ts';
 import type { ItemQuery } from '../protocol/openai/input-items.ts';
+import type { ConversationWork, WorkedConversation } from '../protocol/openai/kept-conversation.ts';
 import type { SealedObject } from '../protocol/openai/stored-object.ts';
 import type { SealedKind } from '../protocol/openai/sealed-response.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
@@ -39,7 +41,7 @@ export type BodyTask =
       readonly protocol: ProviderKind;
       /** The dialect that the converter expects; not always the client's (see converterOf). */
       readonly client: ChatDialect;
-      readonly api?: 'Responses' | undefined;
+      readonly api?: SecondApi | undefined;
       readonly plan: PlainPlan;
     } & SentBody)
   | {
@@ -51,16 +53,21 @@ export type BodyTask =
   | { readonly task: 'Texts'; readonly dialect: CountedDialect }
   | {
       readonly task: 'Continue';
-      readonly kept: ContinuedResponse;
+      readonly kept: Continued;
     }
   | { readonly task: 'ListItems'; readonly asked: ItemQuery }
+  | { readonly task: 'WorkOnConversation'; readonly work: ConversationWork }
   | SealingTask<'SealStored'>
   | SealingTask<'ReadEvent'>
   | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
   | { readonly task: 'ReadJob'; readonly protocol: ProviderKind }
   | { readonly task: 'SplitRequests' }
   | { readonly task: 'LineFacts'; readonly form: BatchForm }
-  | ({ readonly task: 'WriteLines'; readonly form: BatchForm; readonly plan: PlainPlan } & Omit<LinesPlan, 'plan'>)
+  | ({
+      readonly task: 'WriteLines';
+      readonly form: BatchForm;
+      readonly plans: readonly PlainPlan[];
+    } & Omit<LinesPlan, 'plans'>)
   | { readonly task: 'ReadResults'; readonly endpoint: BatchEndpoint };
 
 /** What a client's body is, and how it is written. */
@@ -82,8 +89,9 @@ export interface BodyResults {
   readonly Convert: UpstreamBody;
   readonly CountRequest: UpstreamBody;
   readonly Texts: CountedTexts;
-  readonly Continue: Uint8Array;
+  readonly Continue: ContinuedRequest;
   readonly ListItems: Uint8Array;
+  readonly WorkOnConversation: WorkedConversation;
   readonly SealStored: SealedObject;
   readonly ReadEvent: LargeEventRead;
   /** Or the error that the response is. */

@@ -8,6 +8,7 @@ import type { JsonRecord } from '../protocol/fields.ts';
 import { continueInput } from '../protocol/openai/continued-input.ts';
 import { readFormFields } from '../protocol/openai/form-fields.ts';
 import { writeItemList } from '../protocol/openai/input-items.ts';
+import { workOnConversation } from '../protocol/openai/kept-conversation.ts';
 import { sealStored } from '../protocol/openai/stored-object.ts';
 import { readLargeEvent } from '../protocol/openai/response-event.ts';
 import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
@@ -57,6 +58,8 @@ function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
       return continueInput(job.bytes, job.kept);
     case 'ListItems':
       return writeItemList(job.bytes, job.asked);
+    case 'WorkOnConversation':
+      return workOnConversation(job.bytes, job.work);
     case 'SealStored':
       return sealStored(job.bytes, createChannelSeal(job.sealing), job.known);
     case 'ReadEvent':

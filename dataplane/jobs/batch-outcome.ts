@@ -4,7 +4,8 @@ import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import { BatchBill } from '../pipeline/batches/batch-bill.ts';
-import { decodeTerms } from '../pipeline/billing-terms.ts';
+import { decodeBatchTerms } from '../pipeline/billing-terms.ts';
+import type { BillingTerms } from '../pipeline/consumption.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { readingError } from '../pipeline/free-request.ts';
 import { LineChunks } from '../protocol/batches/line-chunks.ts';
@@ -36,18 +37,21 @@ export async function batchOutcome(deps: ReadingDeps, ending: EndingBatch): Prom
   const { job, state } = ending;
   const { end, results, succeeded = 0 } = state;
   if (end === undefined || (results === undefined && mayHaveResults(state))) return undefined;
-  const terms = decodeTerms(job.terms ?? '');
+  const terms = decodeBatchTerms(job.terms ?? '');
   if (!terms) throw new LedgerUnavailable('another version of the gateway has to bill this batch');
   const bill = new BatchBill(terms);
   const count =
-    results === undefined
-      ? 0
-      : await readAll(deps, ending, { path: results, endpoint: terms.routed.call.batchOf, bill });
+    results === undefined ? 0 : await readAll(deps, ending, { path: results, endpoint: endpointIn(terms), bill });
   if (count < succeeded) throw incomplete();
   return {
     end: end === 'Expired' ? 'Failed' : end,
     bill: { status: statusAfter(end, bill.count), progress: bill.progress },
   };
+}
+
+/** All requests of a batch are for one. */
+function endpointIn([first]: readonly BillingTerms[]): BatchState['endpoint'] {
+  return first?.routed.call.batchOf;
 }
 
 /** A provider may name its results a while after the end. What it neither names nor counts is not taken for nothing. */
@@ -74,8 +78,8 @@ async function readAll(
   const chunks = new LineChunks();
   let count = 0;
   const take = async (chunk: Uint8Array): Promise<void> => {
-    const { meters, lines } = await runBatchPart(bodyWorker, keyUid, { task: 'ReadResults', endpoint }, chunk);
-    for (const meter of meters) bill.add(meter);
+    const { used, lines } = await runBatchPart(bodyWorker, keyUid, { task: 'ReadResults', endpoint }, chunk);
+    for (const each of used) bill.add(each);
     count += lines;
   };
   const { body } = await fetchResults(path).catch(unlessGone);

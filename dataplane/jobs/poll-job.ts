@@ -17,9 +17,17 @@ import type { EndedJob } from './job-outcome.ts';
 
 type PollingDeps = Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn' | 'memory' | 'bodyWorker'>;
 
-/** Undefined: the job runs. Throws GatewayError if the channel is gone or full, or the provider fails. */
-export async function pollJob(deps: PollingDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
-  if (isOfBatch(job.terms)) return pollBatch(deps, job, signal);
+/**
+ * Undefined: the job runs. Throws GatewayError if the channel is gone or full, or the provider fails. `reading` is called
+ * before the results of a batch are read.
+ */
+export async function pollJob(
+  deps: PollingDeps,
+  job: JobRecord,
+  signal: AbortSignal,
+  reading: () => void,
+): Promise<EndedJob | undefined> {
+  if (isOfBatch(job.terms)) return pollBatch(deps, job, signal, reading);
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelRemoved();
   const request = { callId: `poll_${randomUUID()}`, dialect: 'OpenAI' } as const;
@@ -51,7 +59,12 @@ async function poll(deps: PollingDeps, polled: PolledJob): Promise<EndedJob | un
   }
 }
 
-function pollBatch(deps: PollingDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
+function pollBatch(
+  deps: PollingDeps,
+  job: JobRecord,
+  signal: AbortSignal,
+  reading: () => void,
+): Promise<EndedJob | undefined> {
   const at = jobTargetOf(deps.state.get(), job.origin);
   if (!at) throw channelRemoved();
   const held = new HeldBytes(deps.memory, { uid: job.origin.keyUid, account: job.origin.account });
@@ -62,8 +75,10 @@ function pollBatch(deps: PollingDeps, job: JobRecord, signal: AbortSignal): Prom
     try {
       const response = await ask(deps, { job, at, signal }, { path: batchPath(form, job.jobId), stream: false });
       const state = readBatchState(form, await readWholeBody(response, { about: 'batch', hold }));
-      const fetchResults = (path: string): Promise<UpstreamResponse> =>
-        ask(deps, { job, at, signal }, { path, stream: true });
+      const fetchResults = (path: string): Promise<UpstreamResponse> => {
+        reading();
+        return ask(deps, { job, at, signal }, { path, stream: true });
+      };
       return await batchOutcome(deps, { job, state, fetchResults, hold });
     } finally {
       hold(0);

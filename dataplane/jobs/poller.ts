@@ -11,8 +11,11 @@ import type { EndedJob } from './job-outcome.ts';
 
 export interface PollerDeps {
   readonly ledger: Pick<Ledger, 'claimJobs'>;
-  /** Asks the job's provider how it ended; undefined: it runs. */
-  readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<EndedJob | undefined>;
+  /**
+   * Asks the job's provider how it ended; undefined: it runs. `reading` is called before results are read, which may take
+   * long.
+   */
+  readonly poll: (job: JobRecord, signal: AbortSignal, reading: () => void) => Promise<EndedJob | undefined>;
   /** Rejects if the ledger cannot be reached. */
   readonly recordEnd: (job: JobRecord, ended: EndedJob) => Promise<void>;
   readonly nowMs: () => number;
@@ -34,6 +37,8 @@ interface Claimed {
   nextPollMs: number;
   /** Cancels the running poll; undefined if none is running. */
   polling: AbortController | undefined;
+  /** The running poll reads results, and other jobs of its channel are polled meanwhile. */
+  isReading: boolean;
 }
 
 const TICK_MS = 1_000;
@@ -46,6 +51,8 @@ const LOST_MS = 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;
 const MAX_CONCURRENT_POLLS = 32;
+/** How many of one channel may read results at a time. */
+const MAX_READERS = 4;
 /** The pause after a failure to reach the ledger. */
 const LEDGER_BACKOFF_MS = 10_000;
 
@@ -75,7 +82,7 @@ export function startPoller(deps: PollerDeps): Poller {
   const pollDue = (): void => {
     if (stopped) return;
     for (const entry of dueJobs(claimed.values(), deps.nowMs(), turns))
-      track(poll(deps, claimed, entry).finally(pollDue));
+      track(poll(deps, claimed, { entry, reading: pollDue }).finally(pollDue));
   };
   const tick = (): void => {
     if (!deps.ready()) return;
@@ -100,7 +107,7 @@ export function startPoller(deps: PollerDeps): Poller {
       for (const job of jobs) {
         const known = claimed.get(idOf(job));
         if (known && readsOn(known)) known.untilMs = untilMs;
-        else claimed.set(idOf(job), { job, untilMs, nextPollMs: nowMs, polling: undefined });
+        else claimed.set(idOf(job), { job, untilMs, nextPollMs: nowMs, polling: undefined, isReading: false });
       }
       pollDue();
     } catch (error) {
@@ -121,22 +128,39 @@ export function startPoller(deps: PollerDeps): Poller {
 }
 
 /**
- * The jobs to poll now. At most one per channel, so that most slots stay free for clients, and a limited number in all.
+ * The jobs to poll now. At most one per channel, so that most slots stay free for clients, besides a few whose results are
+ * being read, and a limited number in all.
  * Accounts take turns, so that one with thousands of jobs delays another's refund by one poll.
  */
 function dueJobs(all: Iterable<Claimed>, nowMs: number, turns: AccountTurns): Claimed[] {
   const list = [...all];
-  const busy = new Set(list.filter(({ polling }) => polling).map(({ job }) => job.origin.channel));
+  const polled = list.filter(({ polling }) => polling);
+  const busy = busyChannels(polled);
+  let free = MAX_CONCURRENT_POLLS - polled.length;
   const due: Claimed[] = [];
   const waiting = list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs);
   for (const entry of waiting.sort((a, b) => turns.order(a.job, b.job))) {
     const { channel } = entry.job.origin;
-    if (busy.has(channel) || busy.size >= MAX_CONCURRENT_POLLS) continue;
+    if (busy.has(channel) || free <= 0) continue;
     busy.add(channel);
+    free--;
     turns.begin(entry.job);
     due.push(entry);
   }
   return due;
+}
+
+/** Those that are asked something, or whose results as many read as may. */
+function busyChannels(polled: readonly Claimed[]): Set<string> {
+  const busy = new Set<string>();
+  const readers = new Map<string, number>();
+  for (const { job, isReading } of polled) {
+    const { channel } = job.origin;
+    const reading = (readers.get(channel) ?? 0) + Number(isReading);
+    readers.set(channel, reading);
+    if (!isReading || reading >= MAX_READERS) busy.add(channel);
+  }
+  return busy;
 }
 
 interface AccountTurns {
@@ -161,11 +185,20 @@ function createAccountTurns(): AccountTurns {
   };
 }
 
+interface Polled {
+  readonly entry: Claimed;
+  /** Called when it begins to read results. */
+  readonly reading: () => void;
+}
+
 /** Never rejects. */
-async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Claimed): Promise<void> {
+async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, { entry, reading }: Polled): Promise<void> {
   const polling = (entry.polling = new AbortController());
   try {
-    const ended = await endOf(deps, entry.job, polling.signal);
+    const ended = await endOf(deps, entry.job, polling.signal, () => {
+      entry.isReading = true;
+      reading();
+    });
     if (ended) {
       await deps.recordEnd(entry.job, ended);
       claimed.delete(idOf(entry.job));
@@ -175,6 +208,7 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
     if (!polling.signal.aborted) deps.onError(error, entry.job);
   } finally {
     entry.polling = undefined;
+    entry.isReading = false;
     entry.nextPollMs = deps.nowMs() + pollIntervalAt(ageOf(deps, entry.job));
   }
 }
@@ -183,10 +217,15 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
  * Polls the job once. Gives up on a job older than GIVE_UP_MS that still runs or whose poll fails. Resolves with
  * undefined while the job runs.
  */
-async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
+async function endOf(
+  deps: PollerDeps,
+  job: JobRecord,
+  signal: AbortSignal,
+  reading: () => void,
+): Promise<EndedJob | undefined> {
   const isOld = ageOf(deps, job) >= (isOfBatch(job.terms) ? GIVE_UP_BATCH_MS : GIVE_UP_MS);
   try {
-    return (await deps.poll(job, signal)) ?? (isOld ? { end: 'GivenUp' } : undefined);
+    return (await deps.poll(job, signal, reading)) ?? (isOld ? { end: 'GivenUp' } : undefined);
   } catch (error) {
     if (signal.aborted || !(isOld || isLost(deps, job, error))) throw error;
     deps.onError(error, job);

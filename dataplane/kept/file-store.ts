@@ -1,24 +1,24 @@
-/** Keeps responses in `responses.db`, on a thread of its own, so that no call waits for SQLite. */
+/** Keeps responses and conversations in `responses.db`, on a thread of its own, so that no call waits for SQLite. */
 import { rmSync } from 'node:fs';
 import { createFairWorker } from '../fair-worker.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { APPLICATION_ID, readApplicationId } from './application-id.ts';
-import type { NewResponse, NoRoom, ResponsePlace, ResponseStore } from './store.ts';
+import type { KeptPlace, KeptStore, NewKept, NotPut } from './store.ts';
 
 export type FileJob = { readonly path: string } & FileWork;
 
 type FileWork =
-  | { readonly work: 'Put'; readonly response: NewResponse }
-  | { readonly work: 'Size' | 'Get' | 'Delete'; readonly place: ResponsePlace; readonly nowMs: number };
+  | { readonly work: 'Put'; readonly kept: NewKept }
+  | { readonly work: 'Size' | 'Get' | 'Delete'; readonly place: KeptPlace; readonly nowMs: number };
 
-type Result = Uint8Array | number | boolean | NoRoom | undefined;
+type Result = Uint8Array | number | boolean | NotPut | undefined;
 
 export type FileReply = { readonly result: Result } | { readonly failure: string };
 
 const IDLE_MS = 10 * 60_000;
 
 /** The thread starts with the first response. Accounts take turns. */
-export function openFileStore(path: string): ResponseStore {
+export function openFileStore(path: string): KeptStore {
   let fault: unknown;
   const worker = createFairWorker<FileJob, FileReply>({
     module: new URL('worker.ts', import.meta.url),
@@ -35,9 +35,9 @@ export function openFileStore(path: string): ResponseStore {
     return reply.result;
   };
   return {
-    async put(response) {
-      const noRoom = await run(response.account, { work: 'Put', response });
-      return noRoom === 'AccountFull' || noRoom === 'StoreFull' ? noRoom : undefined;
+    async put(kept) {
+      const result = await run(kept.account, { work: 'Put', kept });
+      return typeof result === 'string' ? result : undefined;
     },
     async sizeOf(place, nowMs) {
       const size = await run(place.account, { work: 'Size', place, nowMs });

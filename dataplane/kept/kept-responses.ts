@@ -1,11 +1,12 @@
 /**
- * Responses that the gateway keeps for accounts, encrypted with a key of each: those of models whose provider keeps
- * none. A response is kept with the whole input that it answers, so that one read continues it.
+ * Responses that the gateway keeps for accounts: those of models whose provider keeps none. A response is kept with the
+ * whole input that it answers, so that one read continues it.
  */
 import type { Clock } from '../clock.ts';
-import { createAccountBox } from '../sealing/account-box.ts';
-import type { AccountBox } from '../sealing/account-box.ts';
-import type { NoRoom, ResponsePlace, ResponseStore } from './store.ts';
+import { KeptConversations } from './kept-conversations.ts';
+import { KeptValues, noRoomFor, NotKept } from './kept-values.ts';
+import type { KeepingOptions, Keys } from './kept-values.ts';
+import type { KeptPlace } from './store.ts';
 
 /** What is kept of a response. */
 export interface KeptResponse {
@@ -17,78 +18,45 @@ export interface KeptResponse {
   readonly response: Uint8Array;
 }
 
-export interface KeepingOptions {
-  readonly store: ResponseStore;
-  readonly days: number;
-  /** What the responses of one account may be together. */
-  readonly maxBytes: number;
-}
-
 /** A larger response is not kept, its input included. */
 export const MAX_KEPT_BYTES = 4 * 2 ** 20;
-/** The memory that reading a response takes, in multiples of its size: it is held encrypted, decrypted and as input. */
-export const READING_FACTOR = 4;
-const DAY_MS = 86_400_000;
 const HEAD_END = 0x0a;
-
-/** There is no place for a response. */
-export class NotKept extends Error {
-  override readonly name = 'NotKept';
-}
-
 const TOO_LARGE = `with its input it is larger than ${MAX_KEPT_BYTES / 2 ** 20} MiB`;
-const NO_ROOM: Readonly<Record<NoRoom, string>> = {
-  AccountFull: "the account's bytes are used up",
-  StoreFull: 'the store of responses has no more room',
-};
-
-type Keys = readonly Uint8Array[];
 
 export class KeptResponses {
-  readonly #options: KeepingOptions;
-  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #values: KeptValues;
+  /** They are in the same store, and share the account's bytes. */
+  readonly conversations: KeptConversations;
 
   constructor(options: KeepingOptions, clock: Pick<Clock, 'nowMs'>) {
-    this.#options = options;
-    this.#clock = clock;
+    this.#values = new KeptValues(options, clock);
+    this.conversations = new KeptConversations(this.#values);
   }
 
   /** Rejects with NotKept where it is too large or there is no room, and with LedgerUnavailable. */
-  async keep(place: ResponsePlace, kept: KeptResponse, keys: Keys): Promise<void> {
+  async keep(place: KeptPlace, kept: KeptResponse, keys: Keys): Promise<void> {
     if (kept.input.length + kept.response.length > MAX_KEPT_BYTES) throw new NotKept(TOO_LARGE);
-    const { store, days, maxBytes } = this.#options;
-    const bytes = boxOf(place, keys).close(place.id, pack(kept));
-    const noRoom = await store.put({ ...place, bytes, nowMs: this.#clock.nowMs(), keepMs: days * DAY_MS, maxBytes });
-    if (noRoom) throw new NotKept(NO_ROOM[noRoom]);
+    const refusal = await this.#values.put(place, pack(kept), { keys });
+    if (refusal && refusal !== 'Changed') throw noRoomFor(refusal);
   }
 
   /**
    * Undefined: the account has none with this id. `hold` is given the memory that reading it takes, before it is read,
    * and may throw. Rejects with LedgerUnavailable.
    */
-  async read(place: ResponsePlace, keys: Keys, hold: (bytes: number) => void): Promise<KeptResponse | undefined> {
-    const { store } = this.#options;
-    const nowMs = this.#clock.nowMs();
-    const size = await store.sizeOf(place, nowMs);
-    if (size === undefined) return undefined;
-    hold(size * READING_FACTOR);
-    const bytes = await store.get(place, nowMs);
-    const plain = bytes && boxOf(place, keys).open(place.id, bytes);
-    return plain && unpack(plain);
+  async read(place: KeptPlace, keys: Keys, hold: (bytes: number) => void): Promise<KeptResponse | undefined> {
+    const found = await this.#values.read(place, { keys, hold });
+    return found && unpack(found.plain);
   }
 
   /** False: there was none. Rejects with LedgerUnavailable. */
-  delete(place: ResponsePlace): Promise<boolean> {
-    return this.#options.store.delete(place, this.#clock.nowMs());
+  delete(place: KeptPlace): Promise<boolean> {
+    return this.#values.delete(place);
   }
 
   close(): Promise<void> {
-    return this.#options.store.close();
+    return this.#values.close();
   }
-}
-
-function boxOf({ account }: ResponsePlace, keys: Keys): AccountBox {
-  return createAccountBox(keys, account);
 }
 
 /** A line of JSON, and then the two texts. */

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '#runtime/owner-only.ts';
 import { APPLICATION_ID } from './application-id.ts';
-import { MOST_DROPPED } from './store.ts';
-import type { NewResponse, NoRoom, ResponsePlace } from './store.ts';
+import { HEAD_BYTES, MOST_DROPPED } from './store.ts';
+import type { KeptPlace, NewKept, NoRoom, NotPut } from './store.ts';
 
 const VERSION = 1;
 /** How many times an account's bytes the responses of all accounts may be together. */
@@ -38,6 +38,7 @@ export class ResponseTable {
   readonly #deleteOldest: StatementSync;
   readonly #size: StatementSync;
   readonly #bytes: StatementSync;
+  readonly #head: StatementSync;
 
   /** Opens or creates the file. Throws for a file of a later version, or of another program. */
   constructor(path: string) {
@@ -49,24 +50,31 @@ export class ResponseTable {
     this.#add = db.prepare('INSERT INTO responses (account, id, size, until_ms, bytes) VALUES (?, ?, ?, ?, ?)');
     this.#sum = db.prepare('SELECT size FROM sums WHERE account = ?');
     this.#deleteOldestOf = db.prepare(
-      'DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses WHERE account = ?)',
+      'DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses WHERE account = ? AND id <> ?)',
     );
-    this.#deleteOldest = db.prepare('DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses)');
+    this.#deleteOldest = db.prepare(
+      'DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses WHERE account <> ? OR id <> ?)',
+    );
     this.#size = db.prepare('SELECT size FROM responses WHERE account = ? AND id = ? AND until_ms > ?');
     this.#bytes = db.prepare('SELECT bytes FROM responses WHERE account = ? AND id = ? AND until_ms > ?');
+    this.#head = db.prepare(
+      `SELECT substr(bytes, 1, ${HEAD_BYTES}) AS head FROM responses WHERE account = ? AND id = ? AND until_ms > ?`,
+    );
   }
 
   /** Undefined: it is kept. */
-  put(response: NewResponse): NoRoom | undefined {
-    const { account, id, bytes, nowMs, keepMs } = response;
+  put(kept: NewKept): NotPut | undefined {
+    const { account, id, bytes, nowMs, keepMs } = kept;
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       this.#expire.run(nowMs);
+      const refusal = this.#isChanged(kept) ? 'Changed' : this.#makeRoom(kept);
+      if (!refusal) {
       this.#delete.all(account, id);
-      const noRoom = this.#makeRoom(response);
-      if (!noRoom) this.#add.run(account, id, bytes.length, nowMs + keepMs, bytes);
+        this.#add.run(account, id, bytes.length, nowMs + keepMs, bytes);
+      }
       this.#db.exec('COMMIT');
-      return noRoom;
+      return refusal;
     } catch (error) {
       // SQLite may have rolled back itself
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
@@ -74,17 +82,24 @@ export class ResponseTable {
     }
   }
 
-  /** Deletes the account's oldest responses, and then the oldest of all. */
-  #makeRoom({ account, bytes: { length }, maxBytes }: NewResponse): NoRoom | undefined {
-    if (length > maxBytes) return 'AccountFull';
-    let left = MOST_DROPPED;
-    for (; this.#sumOf(account) + length > maxBytes; left--) {
-      if (left === 0) return 'AccountFull';
-      this.#deleteOldestOf.run(account);
+  #isChanged({ account, id, nowMs, replaces }: NewKept): boolean {
+    if (!replaces) return false;
+    const head = this.#head.get(account, id, nowMs)?.['head'];
+    return !(head instanceof Uint8Array && Buffer.compare(head, replaces) === 0);
     }
-    for (; this.#sumOf('') + length > FULL_ACCOUNTS * maxBytes; left--) {
+
+  /** Deletes the account's oldest ones, and then the oldest of all, but not what has the id. */
+  #makeRoom({ account, id, bytes: { length }, nowMs, maxBytes }: NewKept): NoRoom | undefined {
+    if (length > maxBytes) return 'AccountFull';
+    const more = length - Number(this.#size.get(account, id, nowMs)?.['size'] ?? 0);
+    let left = MOST_DROPPED;
+    for (; this.#sumOf(account) + more > maxBytes; left--) {
+      if (left === 0) return 'AccountFull';
+      this.#deleteOldestOf.run(account, id);
+    }
+    for (; this.#sumOf('') + more > FULL_ACCOUNTS * maxBytes; left--) {
       if (left === 0) return 'StoreFull';
-      this.#deleteOldest.run();
+      this.#deleteOldest.run(account, id);
     }
     return undefined;
   }
@@ -93,19 +108,19 @@ export class ResponseTable {
     return Number(this.#sum.get(account)?.['size'] ?? 0);
   }
 
-  sizeOf({ account, id }: ResponsePlace, nowMs: number): number | undefined {
+  sizeOf({ account, id }: KeptPlace, nowMs: number): number | undefined {
     this.#expire.run(nowMs);
     const size = this.#size.get(account, id, nowMs)?.['size'];
     return size === undefined ? undefined : Number(size);
   }
 
-  get({ account, id }: ResponsePlace, nowMs: number): Uint8Array | undefined {
+  get({ account, id }: KeptPlace, nowMs: number): Uint8Array | undefined {
     this.#expire.run(nowMs);
     const bytes = this.#bytes.get(account, id, nowMs)?.['bytes'];
     return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
-  delete({ account, id }: ResponsePlace, nowMs: number): boolean {
+  delete({ account, id }: KeptPlace, nowMs: number): boolean {
     this.#expire.run(nowMs);
     return this.#delete.all(account, id).some(({ until_ms: untilMs }) => Number(untilMs) > nowMs);
   }

@@ -1,36 +1,44 @@
-/** Where the gateway keeps responses: a file beside the ledger's, or the Valkey that proxies share. */
+/** Where the gateway keeps responses and conversations: a file beside the ledger's, or the Valkey that proxies share. */
 
-/** A response of an account, by its id. */
-export interface ResponsePlace {
+/** A response or a conversation of an account, by its id. */
+export interface KeptPlace {
   /** "namespace/name" */
   readonly account: string;
   readonly id: string;
 }
 
 /** Encrypted, so that a store knows of it only whose it is and how large. */
-export interface NewResponse extends ResponsePlace {
+export interface NewKept extends KeptPlace {
   readonly bytes: Uint8Array;
   readonly nowMs: number;
   /** It is deleted after this time. */
   readonly keepMs: number;
-  /** What the account's responses may be together: its oldest ones make room. */
+  /** What the account's responses and conversations may be together: its oldest ones make room. */
   readonly maxBytes: number;
+  /** The first bytes of what it takes the place of, as they were read. Absent: of whatever has the id. */
+  readonly replaces?: Uint8Array | undefined;
 }
 
-/** The most responses that one put deletes to make room. What remains is for the next ones to delete. */
+/** How many first bytes tell one value from all others: they are encrypted with a random salt, which these begin with. */
+export const HEAD_BYTES = 24;
+
+/** The most that one put deletes to make room. What remains is for the next ones to delete. */
 export const MOST_DROPPED = 100;
 
 /** Why there is no room: the account's bytes, or those of all accounts, are used up. */
 export type NoRoom = 'AccountFull' | 'StoreFull';
 
+/** Why it is not kept; what had the id stays. `Changed`: that is no longer what it replaces. */
+export type NotPut = NoRoom | 'Changed';
+
 /** Each method rejects with LedgerUnavailable where the store does not answer. */
-export interface ResponseStore {
+export interface KeptStore {
   /** Undefined: it is kept. */
-  put(response: NewResponse): Promise<NoRoom | undefined>;
+  put(kept: NewKept): Promise<NotPut | undefined>;
   /** How many bytes it has; undefined: there is none. */
-  sizeOf(place: ResponsePlace, nowMs: number): Promise<number | undefined>;
-  get(place: ResponsePlace, nowMs: number): Promise<Uint8Array | undefined>;
+  sizeOf(place: KeptPlace, nowMs: number): Promise<number | undefined>;
+  get(place: KeptPlace, nowMs: number): Promise<Uint8Array | undefined>;
   /** False: there was none. */
-  delete(place: ResponsePlace, nowMs: number): Promise<boolean>;
+  delete(place: KeptPlace, nowMs: number): Promise<boolean>;
   close(): Promise<void>;
 }

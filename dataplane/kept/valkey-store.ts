@@ -1,6 +1,7 @@
 /**
- * Keeps responses in the Valkey that all proxies share, over a connection separate from the ledger's. A key holds each
- * response, and three keys the order, the ends and the sizes of an account's. All of them expire by the store's clock.
+ * Keeps responses and conversations in the Valkey that all proxies share, over a connection separate from the ledger's.
+ * A key holds each, and three keys the order, the ends and the sizes of an account's. All of them expire by the store's
+ * clock.
  */
 import { SYSTEM_CLOCK } from '../clock.ts';
 import type { Clock } from '../clock.ts';
@@ -9,9 +10,9 @@ import { openConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
 import { createRoom } from './valkey-room.ts';
 import { MOST_DROPPED } from './store.ts';
-import type { ResponsePlace, ResponseStore } from './store.ts';
+import type { KeptPlace, KeptStore } from './store.ts';
 
-/** The size of all together is the field "total": ids begin with "resp_". */
+/** The size of all together is the field "total": ids begin with "resp_" or "conv_". */
 const DROP = `
 local order, ends, sizes, prefix = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local function drop(id)
@@ -24,26 +25,31 @@ local function drop(id)
 end`;
 
 /**
- * Drops the ids of expired responses, deletes the oldest ones until this one fits, and adds it. It drops a bounded
- * number, because the ledger waits meanwhile. Returns 0 if there is still no room.
+ * Drops the ids of expired ones, deletes the oldest ones until this one fits, and adds it. It drops a bounded number,
+ * because the ledger waits meanwhile. Returns 0 if there is still no room, and 2 if what it replaces has changed; then
+ * what has the id stays.
  */
 const PUT = `${DROP}
 local id, value, size, keep_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local now_ms, most, most_dropped = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local replaces = ARGV[8]
+if replaces ~= '' and redis.call('GETRANGE', prefix .. id, 0, #replaces - 1) ~= replaces then return 2 end
 -- the sizes count for nothing once the order is lost
 if redis.call('EXISTS', order) == 0 then redis.call('UNLINK', ends, sizes) end
-drop(id)
 if size > most then return 0 end
 local expired = redis.call('ZRANGEBYSCORE', ends, '-inf', now_ms, 'LIMIT', 0, most_dropped)
 for _, each in ipairs(expired) do drop(each) end
 local dropped = #expired
 local function total() return tonumber(redis.call('HGET', sizes, 'total') or 0) end
-while total() + size > most do
-  local oldest = redis.call('ZRANGE', order, 0, 0)[1]
+local more = size - tonumber(redis.call('HGET', sizes, id) or 0)
+while total() + more > most do
+  local oldest_two = redis.call('ZRANGE', order, 0, 1)
+  local oldest = oldest_two[1] ~= id and oldest_two[1] or oldest_two[2]
   if dropped >= most_dropped or not oldest then return 0 end
   drop(oldest)
   dropped = dropped + 1
 end
+drop(id)
 redis.call('SET', prefix .. id, value, 'PX', keep_ms)
 redis.call('ZADD', order, now_ms, id)
 redis.call('ZADD', ends, now_ms + keep_ms, id)
@@ -59,7 +65,7 @@ const DELETE = `${DROP}
 return drop(ARGV[1])`;
 
 /** Connects in the background. */
-export function openValkeyStore(url: string, clock: Pick<Clock, 'monotonicMs'> = SYSTEM_CLOCK): ResponseStore {
+export function openValkeyStore(url: string, clock: Pick<Clock, 'monotonicMs'> = SYSTEM_CLOCK): KeptStore {
   const location = parseValkeyUrl(url);
   const bases = bucketBases(location);
   const connection = openConnection(location);
@@ -75,17 +81,20 @@ export function openValkeyStore(url: string, clock: Pick<Clock, 'monotonicMs'> =
       `${kept}response:${account}:`,
     ];
   };
-  const keyOf = ({ account, id }: ResponsePlace): string => keysOf(account)[3] + id;
+  const keyOf = ({ account, id }: KeptPlace): string => keysOf(account)[3] + id;
   const run = (script: string, account: string, values: readonly string[]): Promise<unknown> => {
     const keys = keysOf(account);
     return answerOf(connection.write(keys[0], ['EVAL', script, String(keys.length), ...keys, ...values]));
   };
   return {
-    async put({ account, id, bytes, nowMs, keepMs, maxBytes }) {
+    async put({ account, id, bytes, nowMs, keepMs, maxBytes, replaces }) {
       const value = Buffer.from(bytes).toString('base64');
       if (!(await answerOf(room.isFor(baseOf(account), value.length)))) return 'StoreFull';
       const numbers = [value.length, keepMs, nowMs, maxBytes, MOST_DROPPED].map(String);
-      return Number(await run(PUT, account, [id, value, ...numbers])) === 1 ? undefined : 'AccountFull';
+      const head = Buffer.from(replaces ?? []).toString('base64'); // a multiple of three bytes has no padding
+      const result = Number(await run(PUT, account, [id, value, ...numbers, head]));
+      if (result === 1) return undefined;
+      return result === 2 ? 'Changed' : 'AccountFull';
     },
     async sizeOf(place) {
       const key = keyOf(place);

@@ -20,7 +20,7 @@ function run(job: FileJob): FileReply {
 function resultOf(open: ResponseTable, job: FileJob): Extract<FileReply, { readonly result: unknown }>['result'] {
   switch (job.work) {
     case 'Put':
-      return open.put(job.response);
+      return open.put(job.kept);
     case 'Size':
       return open.sizeOf(job.place, job.nowMs);
     case 'Get':

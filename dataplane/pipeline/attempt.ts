@@ -9,6 +9,7 @@ import { planRequest, sendToChannel } from './channel-call.ts';
 import type { Admitted, Answered, CallRecord, PipelineDeps } from './context.ts';
 import { lacksEndpoint } from './failures.ts';
 import type { AttemptFailure, Unserved } from './failures.ts';
+import { holdTurn } from './conversation-turn.ts';
 import { holdInput, storageOf } from './keep-response.ts';
 import { clientErrorOf } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
@@ -29,6 +30,7 @@ export async function attempt(
   const plan = planRequest(deps, candidate, sender);
   const written = await convertRequest(deps, admitted, { converter, platform: plan.platform });
   const { path, body, contentType, notes, dropped } = written;
+  holdTurn(deps, record, admitted.routed);
   holdInput(deps, record, { key, input: notes?.keptInput });
   const { attempts, abort } = record;
   const request = { method: 'POST', path, body, contentType, dropped, signal: abort.signal } as const;

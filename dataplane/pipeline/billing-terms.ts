@@ -6,12 +6,13 @@ import { deserialize, serialize } from 'node:v8';
 import { withHighest } from '#price/sheet.ts';
 import type { CompiledPrice, StatedPrice } from '#price/sheet.ts';
 import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts';
+import type { BatchModel } from './context.ts';
 
 /** The terms without functions. */
 interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
   readonly bounds: Omit<BillingTerms['bounds'], 'price'> & { readonly price: StatedPrice };
   readonly candidate: Omit<BilledCandidate, 'cost' | 'costOf' | 'priceOf'> & { readonly cost: StatedPrice | undefined };
-  readonly call: Omit<BilledCall, 'unbounded' | 'background' | 'together'>;
+  readonly call: Omit<BilledCall, 'unbounded' | 'background' | 'together' | 'models'>;
   readonly quotaType: BillingTerms['routed']['offer']['quotaType'];
 }
 
@@ -19,8 +20,27 @@ interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
 const VERSION = '1:';
 /** Precedes the same shape of terms of a batch, which are those of each of its requests. */
 const BATCH_VERSION = 'batch1:';
+/** Precedes a list of such terms, one for each model of a batch. */
+const MODELS_VERSION = 'batch2:';
 
-export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): string {
+export function encodeTerms(terms: BillingTerms): string {
+  const { call } = terms.routed;
+  if (call.models) return MODELS_VERSION + textOf(call.models.map((model) => storedOf(termsOfModel(terms, model))));
+  return (call.together ? BATCH_VERSION : VERSION) + textOf(storedOf(terms));
+}
+
+function textOf(stored: StoredTerms | readonly StoredTerms[]): string {
+  return serialize(stored).toString('base64');
+}
+
+/** The terms of the batch for the requests of one of its models. */
+function termsOfModel({ routed }: BillingTerms, model: BatchModel): BillingTerms {
+  const { candidate, bounds, asksForReasoning, modalities } = model;
+  const call = { ...routed.call, asksForReasoning, modalities };
+  return { bounds, outputLimit: bounds.outputTokens, candidate, routed: { ...routed, call } };
+}
+
+function storedOf({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): StoredTerms {
   const { price, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
   const {
     clientDisconnect,
@@ -31,7 +51,7 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
   } = candidate;
   const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning, onlyTier, batchOf } =
     call;
-  const stored: StoredTerms = {
+  return {
     bounds: { price: statedOf(price), reach, requestTokens, inputTokens, estimatedInputTokens },
     outputLimit,
     candidate: { clientDisconnect, onTimeout, upstreamModel, cost: cost && statedOf(cost), model: { reasoning } },
@@ -49,21 +69,29 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
     },
     quotaType: offer.quotaType,
   };
-  return (call.together ? BATCH_VERSION : VERSION) + serialize(stored).toString('base64');
 }
 
 /** Whether these are the terms of a batch. */
 export function isOfBatch(terms: string | undefined): boolean {
-  return terms?.startsWith(BATCH_VERSION) === true;
+  return [BATCH_VERSION, MODELS_VERSION].some((version) => terms?.startsWith(version) === true);
 }
 
 /** Undefined if a version of the program or of Node wrote the text that this one cannot read. */
 export function decodeTerms(text: string): BillingTerms | undefined {
-  const version = [VERSION, BATCH_VERSION].find((each) => text.startsWith(each));
-  if (version === undefined) return undefined;
-  const stored = readStored(Buffer.from(text.slice(version.length), 'base64'));
-  if (!stored) return undefined;
-  const { call, quotaType, candidate, bounds, outputLimit } = stored;
+  const stored = readStored(text, VERSION) ?? readStored(text, BATCH_VERSION);
+  return stored && termsIn(stored);
+}
+
+/** The same of a batch: its terms for each of its models. */
+export function decodeBatchTerms(text: string): readonly BillingTerms[] | undefined {
+  const one = readStored(text, BATCH_VERSION);
+  if (one) return [termsIn(one)];
+  // encodeTerms wrote it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return (readVersion(text, MODELS_VERSION) as readonly StoredTerms[] | undefined)?.map(termsIn);
+}
+
+function termsIn({ call, quotaType, candidate, bounds, outputLimit }: StoredTerms): BillingTerms {
   return {
     bounds: { ...bounds, price: withHighest(bounds.price) },
     outputLimit,
@@ -83,10 +111,17 @@ function statedOf({ highest: _derived, ...price }: CompiledPrice): StatedPrice {
   return price;
 }
 
-function readStored(bytes: Buffer): StoredTerms | undefined {
+function readStored(text: string, version: string): StoredTerms | undefined {
+  // encodeTerms wrote it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return readVersion(text, version) as StoredTerms | undefined;
+}
+
+/** Undefined for another version, also of Node. */
+function readVersion(text: string, version: string): unknown {
+  if (!text.startsWith(version)) return undefined;
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return deserialize(bytes) as StoredTerms;
+    return deserialize(Buffer.from(text.slice(version.length), 'base64'));
   } catch {
     return undefined;
   }

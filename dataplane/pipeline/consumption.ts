@@ -54,6 +54,7 @@ export interface BilledCall extends Pick<
   | 'background'
   | 'onlyTier'
   | 'together'
+  | 'models'
   | 'batchOf'
 > {
   unbounded(candidate: BilledCandidate): boolean;

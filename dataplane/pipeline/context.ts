@@ -72,7 +72,7 @@ export interface PipelineDeps {
   readonly maxRunningJobs: number;
   /** What the conversations of one account may be together. */
   readonly conversationLimits: ConversationLimits;
-  /** Keeps responses of providers that keep none; absent: nothing is kept. */
+  /** Keeps conversations, and responses of providers that keep none; absent: nothing is kept. */
   readonly kept?: KeptResponses | undefined;
   /** A stream without a byte for this long gets a ping; 0: never. */
   readonly pingAfterMs: number;
@@ -84,7 +84,7 @@ export interface PipelineDeps {
   readonly warn: (warning: RouteWarning) => void;
   /** The console's URL without a path, for links in refusals; undefined if it is unknown. */
   readonly consoleUrl?: (() => string | undefined) | undefined;
-  /** Reports that a response could not be kept, although it says so. */
+  /** Reports that a response could not be kept, although it says so, or not be added to its conversation. */
   readonly unkept: (requestId: string, error: unknown) => void;
   /** Reports an unexpected error, which no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
@@ -167,6 +167,8 @@ export interface EndpointCall {
   readonly batchOf?: BatchEndpoint;
   /** Of a batch: the most that one of its requests can consume, and what they cost together. */
   readonly together?: CallBounds;
+  /** Of a batch for several models: each of them, by which its requests are billed. Absent: it is for one. */
+  readonly models?: readonly BatchModel[];
   /** True if the request uses something without a price bound that the candidate's model allows. */
   unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;
@@ -195,12 +197,23 @@ export interface EndpointCall {
   readonly accountBoundField?: string;
   /** The id of the response, kept by the gateway, whose items come before the request's own. */
   readonly continues?: string | undefined;
+  /** The id of the conversation, kept by the gateway, that the call is a turn of. */
+  readonly conversation?: string | undefined;
   /** True if the gateway may keep the response, where it writes it itself. */
   readonly mayBeKept?: boolean;
   /** True if a provider may lack the endpoint: the 404 of one that does says nothing of its credential or model. */
   readonly optional?: boolean;
   /** The error if no channel of the model can serve the endpoint; undefined: model_not_found. */
   unservable(candidates: readonly Candidate[]): GatewayError | undefined;
+}
+
+/** A model of a batch, as its channel serves it, and the most that one of its requests can consume. */
+export interface BatchModel {
+  readonly candidate: Candidate;
+  readonly bounds: CallBounds;
+  readonly oneHourCache: boolean;
+  readonly asksForReasoning: boolean;
+  readonly modalities: readonly Modality[];
 }
 
 /** The request's output parameters. */
@@ -263,6 +276,17 @@ export interface Routed extends Authenticated {
   readonly continuesImages?: boolean;
   /** The id of the response whose items now are a part of the body; absent: none. */
   readonly continues?: string | undefined;
+  /** The conversation whose items now are a part of the body; absent: none. */
+  readonly turn?: ConversationTurn | undefined;
+}
+
+/** A call's part in a conversation that the gateway keeps. */
+export interface ConversationTurn {
+  readonly id: string;
+  /** The input of the request itself: an array of items, as JSON. */
+  readonly own: Uint8Array;
+  /** Of the conversation before it, in bytes. */
+  readonly size: number;
 }
 
 /** The most that one call can consume and cost on one candidate. */
@@ -385,6 +409,8 @@ export interface CallRecord {
   job: ConvertedJob | undefined;
   /** What is to be kept with the response once it is whole; undefined: it is not kept. */
   keeping: Keeping | undefined;
+  /** What is to be added to its conversation once the response is whole, and what that holds of the key's memory. */
+  turn: (ConversationTurn & { readonly held: HeldBytes }) | undefined;
   /** Aborts the exchange with the provider. */
   readonly abort: AbortController;
   /** True if the hold could not be renewed, so that the ledger may have released it. */

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { MAX_KEPT_BYTES } from '../kept/kept-responses.ts';
 import type { KeptResponse } from '../kept/kept-responses.ts';
 import { HeldBytes } from '../memory-budget.ts';
-import { unkeptResponse } from '../protocol/openai/response-facts.ts';
+import { unkeptState } from '../protocol/openai/response-facts.ts';
 import { mayUse } from '../state/may-use.ts';
 import type { KeyState } from '../state/state.ts';
 import type { Authenticated, PipelineDeps } from './context.ts';
@@ -25,7 +25,7 @@ export async function continueResponse(
   const held = new HeldBytes(deps.memory, key);
   try {
     const found = await findKept(deps, key, { id, hold: (bytes) => held.set(bytes) });
-    if (!found) throw deps.kept ? noSuchResponse() : unkeptResponse();
+    if (!found) throw deps.kept ? noSuchResponse() : unkeptState(PARAM);
     const { input, response } = found;
     await body.continueFrom({ input, response }, () => held.set(0));
     held.set(body.bytes.length);

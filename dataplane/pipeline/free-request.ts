@@ -120,6 +120,15 @@ export function brokenOff(where: string): GatewayError {
   return new GatewayError('upstream_error', `The provider broke off ${where}. Try again.`);
 }
 
+/** Reads what a response is about. Rejects with notAbout where it is something else (SyntaxError). */
+export async function readAs<T>(about: StoredKind, read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw error instanceof SyntaxError ? notAbout(about) : error;
+  }
+}
+
 /** The error for a response that does not describe what it was asked about. */
 export function notAbout(about: StoredKind): GatewayError {
   const message = `The provider answered something that is not about a ${about}. Try again.`;

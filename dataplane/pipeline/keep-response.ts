@@ -11,11 +11,12 @@ import type { CallOutcome, CallRecord, PipelineDeps, Routed } from './context.ts
 /** What a response to this call says of its storage. */
 export function storageOf(
   { kept, state }: Pick<PipelineDeps, 'kept' | 'state'>,
-  { call, continues, received: { body } }: Routed,
+  { call, continues, turn, received: { body } }: Routed,
 ): ResponseStorage | undefined {
   const mayBeKept = call.mayBeKept === true && body.bytes.length <= MAX_KEPT_BYTES;
   const isKept = mayBeKept && kept !== undefined && state.get().sealingKeys !== undefined;
-  return isKept || continues !== undefined ? { isKept, previousId: continues } : undefined;
+  if (!isKept && continues === undefined && !turn) return undefined;
+  return { isKept, previousId: continues, conversationId: turn?.id };
 }
 
 interface HeldInput {
@@ -72,7 +73,7 @@ async function keep(
 }
 
 /** The whole response; undefined: it has failed, or its client has left. */
-function responseIn(outcome: CallOutcome): Uint8Array | undefined {
+export function responseIn(outcome: CallOutcome): Uint8Array | undefined {
   if (outcome.kind === 'Buffered') return outcome.failed ? undefined : outcome.body;
   if (outcome.kind !== 'Streamed') return undefined;
   const data = lastEventData(outcome.last);

@@ -5,6 +5,7 @@
  */
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.ts';
+import { addTurn } from './conversation-turn.ts';
 import { authenticate } from './authenticate.ts';
 import { checkEarly } from './early-checks.ts';
 import { route } from './route.ts';
@@ -32,7 +33,7 @@ export async function handleCall(deps: PipelineDeps, given: Received): Promise<v
     record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
-  const keeping = keepResponse(deps, record, outcome); // for the calls that continue it
+  const keeping = Promise.all([keepResponse, addTurn].map((keep) => keep(deps, record, outcome))); // for later calls
   const settled = await settle(deps, record, outcome); // price, replace the hold, release the limits
   await keeping;
   const status = sendOutcome(deps, record, settled); // the last bytes, or the error
@@ -55,6 +56,7 @@ function createRecord({ state }: PipelineDeps, received: Received, pinging: Ping
     writeFailure: undefined,
     job: undefined,
     keeping: undefined,
+    turn: undefined,
     abort: new AbortController(),
     holdLost: false,
     timedOut: false,

@@ -11,7 +11,7 @@ import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { RequestConverter, UpstreamBody } from '../protocol/converter.ts';
 import { asBuffer } from '../protocol/bytes.ts';
 import { continueInput } from '../protocol/openai/continued-input.ts';
-import type { ContinuedResponse } from '../protocol/openai/continued-input.ts';
+import type { Continued, ContinuedRequest } from '../protocol/openai/continued-input.ts';
 import { readFormFields } from '../protocol/openai/form-fields.ts';
 import type { BodyForm } from '../protocol/openai/form-fields.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
@@ -30,6 +30,7 @@ const MAX_MAIN_VALUES = 4_000;
 export type ParsedBody = Readonly<Record<string, unknown>>;
 
 const NOTHING_PARSED: ParsedBody = {};
+const NOTHING_CONTINUED: ContinuedRequest = { body: NO_BYTES, own: Buffer.from('[]') };
 
 export interface CountedAt {
   readonly protocol: ProviderKind;
@@ -98,23 +99,32 @@ export class RequestBody {
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 
-  /** Puts the items of a response that it continues before its own. `onDrop` is called when the body is dropped. */
-  async continueFrom(kept: ContinuedResponse, onDrop: () => void): Promise<void> {
-    if (this.#isDropped) return onDrop();
-    const isLarge = this.#offloaded !== undefined || kept.input.length + kept.response.length > MAX_MAIN_BYTES;
-    const bytes =
-      this.#thread && isLarge
-        ? await this.#thread.worker.run(this.#thread.key, { task: 'Continue', kept }, this.#bytes)
-        : continueInput(this.#bytes, kept);
+  /**
+   * Puts the items of what it continues before its own, and returns its own: an array, as JSON. `onDrop` is called when
+   * the body is dropped.
+   */
+  async continueFrom(kept: Continued, onDrop: () => void): Promise<Uint8Array> {
+    const { body, own } = this.#isDropped ? NOTHING_CONTINUED : await this.#continued(kept);
     // once its client has left
-    if (this.#isDropped) return onDrop();
-    this.#bytes = asBuffer(bytes);
+    if (this.#isDropped) {
+      onDrop();
+      return own;
+    }
+    this.#bytes = asBuffer(body);
     this.#parsed = this.#scanned = this.#offloaded = undefined;
     const before = this.#onDrop;
     this.#onDrop = () => {
       before?.();
       onDrop();
     };
+    return own;
+  }
+
+  async #continued(kept: Continued): Promise<ContinuedRequest> {
+    const size = kept.input.length + (kept.response?.length ?? 0);
+    const isLarge = this.#offloaded !== undefined || size > MAX_MAIN_BYTES;
+    if (!this.#thread || !isLarge) return continueInput(this.#bytes, kept);
+    return this.#thread.worker.run(this.#thread.key, { task: 'Continue', kept }, this.#bytes);
   }
 
   /** Returns the request to a provider's endpoint that counts tokens. */

@@ -7,6 +7,7 @@ import { RequestFault } from '../protocol/call-facts.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
 import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
 import { continueResponse } from './continue-response.ts';
+import { beginTurn } from './conversation-turn.ts';
 import { orderByAffinity } from './affinity.ts';
 import { ableToContinue, continuesImages } from './kept-images.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
@@ -21,7 +22,7 @@ const USES: Readonly<Record<EndpointKind, string>> = {
   Transcriptions: 'writes down what audio says: POST /v1/audio/transcriptions or /v1/audio/translations',
 };
 
-/** Throws or rejects where the response that a call continues is not to be read for it. */
+/** Throws or rejects where what a call continues is not to be read for it. */
 type MayContinue = (call: EndpointCall) => Promise<void> | undefined;
 
 /**
@@ -33,7 +34,8 @@ export async function route(
   authenticated: Authenticated,
   mayContinue: MayContinue = () => undefined,
 ): Promise<Routed> {
-  const { call, continues } = await readCall(deps, authenticated, mayContinue);
+  const read = await readCall(deps, authenticated, mayContinue);
+  const { call } = read;
   const { key } = authenticated;
   if (call.background === true && !deps.state.get().sealingKeys) throw notFetchable();
   const { group, offer } = findOffer(deps.state.get(), key, call);
@@ -41,25 +43,35 @@ export async function route(
   const isOfImages = continuesImages(deps.state.get(), key, call);
   const candidates = eligibleCandidates(call, offer, ableToContinue(ordered, isOfImages, call.model));
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
-  return { ...authenticated, call, group, offer, candidates, continuesImages: isOfImages, continues };
+  return { ...authenticated, ...read, group, offer, candidates, continuesImages: isOfImages };
 }
 
-/** Reads the call, again once the response that it continues is a part of it. */
+/** Reads the call, again once what it continues is a part of it. */
 async function readCall(
   deps: Parameters<typeof continueResponse>[0],
   authenticated: Authenticated,
   mayContinue: MayContinue,
-): Promise<Pick<Routed, 'call' | 'continues'>> {
+): Promise<Pick<Routed, 'call' | 'continues' | 'turn'>> {
   const call = await parseCall(authenticated.received);
-  const { continues } = call;
-  if (continues === undefined) return { call };
+  const { continues, conversation } = call;
+  if (continues === undefined && conversation === undefined) return { call };
+  if (conversation !== undefined && call.background === true) throw noBackgroundTurn();
   await mayContinue(call);
+  let turn: Routed['turn'];
   try {
-    await continueResponse(deps, authenticated, continues);
+    if (conversation !== undefined) turn = await beginTurn(deps, authenticated, conversation);
+    else if (continues !== undefined) await continueResponse(deps, authenticated, continues);
   } catch (error) {
     throw clientErrorOf(error);
   }
-  return { call: await parseCall(authenticated.received), continues };
+  return { call: await parseCall(authenticated.received), continues, turn };
+}
+
+function noBackgroundTurn(): GatewayError {
+  const message =
+    'A response in the background ends after its call, which is when its conversation here would get its items. Leave ' +
+    '"background" out, or send the whole conversation in "input".';
+  return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 
 /** Throws model_not_found, wrong_endpoint or model_unavailable. */

@@ -166,7 +166,10 @@ const KINDS = {
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.rerank,
   } satisfies KindRow<RerankFacts & PriceFacts>,
-  Images: imagesRow(readImagesFacts, (protocol) => providerOf(protocol).endpoints?.images),
+  Images: imagesRow(readImagesFacts, (protocol, { api }) => {
+    const provider = providerOf(protocol);
+    return api === 'Imagen' ? provider.imagen : provider.endpoints?.images;
+  }),
   ImageEdits: imagesRow(readImageEditFacts, (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits?.(form)),
   ImageVariations: imagesRow(readImageVariationFacts, (protocol, { form }) =>
     providerOf(protocol).endpoints?.imageVariations?.(form),

@@ -72,6 +72,8 @@ export interface ChatFacts {
   readonly fixedOutput: boolean;
   /** Responses: the id of a response that the gateway keeps, and that the call continues. */
   readonly continues?: string | undefined;
+  /** Responses: the id of a conversation that the gateway keeps, and that the call is a turn of. */
+  readonly conversation?: string | undefined;
   /** Responses: the client asks that the response is stored nowhere. */
   readonly unstored?: boolean;
   /** Responses: the provider goes on with the answer after the call. */

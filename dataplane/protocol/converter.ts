@@ -110,6 +110,8 @@ export interface ResponseStorage {
   readonly isKept: boolean;
   /** The id of the response that it continues, whose items are in the request's input; undefined: none. */
   readonly previousId: string | undefined;
+  /** The id of the conversation that the gateway keeps, whose items are in the request's input; undefined: none. */
+  readonly conversationId: string | undefined;
 }
 
 export interface UpstreamBody {
@@ -268,12 +270,15 @@ export interface LargeEventRead extends ReadEvent {
   readonly sealed: ReadonlyMap<string, string>;
 }
 
+/** Of OpenAI's protocol, beside chat completions; of Google's, the images of Imagen, beside `generateContent`. */
+export type SecondApi = 'Responses' | 'Imagen';
+
 export interface Converter {
   readonly client: ChatDialect;
   /** The provider's protocol, or its API where it has two. Bytes pass through where it is the client's own. */
   readonly upstream: string;
-  /** Of OpenAI's protocol, where chats have two. Absent: the only one, or chat completions. */
-  readonly api?: 'Responses' | undefined;
+  /** Where the protocol has two for chats or images. Absent: the only one, or the usual one. */
+  readonly api?: SecondApi | undefined;
   /** Of images: the request has an output limit, so that a price of tokens is bounded. Absent: images alone are. */
   readonly limitsOutput?: boolean;
   /** True: the request is written from the client's bytes alone or before, and `parsed` is empty. */

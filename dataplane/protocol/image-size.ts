@@ -15,22 +15,22 @@ const RESOLUTIONS = [
   ['1K', 0],
 ] as const;
 
-/** Of `1536x1024`, or a resolution. Undefined: it is neither. */
-export function imageConfigOf(size: string): MadeSize | undefined {
+/** Of `1536x1024`, or a resolution. `shapes`: those that the model makes. Undefined: it is neither. */
+export function imageConfigOf(size: string, shapes: readonly string[] = SHAPES): MadeSize | undefined {
   if (/^(?:512|[124]K)$/i.test(size)) return { resolution: size.toUpperCase() };
   const [width = 0, height = 0] = (/^(\d{2,5})x(\d{2,5})$/.exec(size) ?? []).slice(1).map(Number);
   if (width === 0 || height === 0) return undefined;
   const longer = Math.max(width, height);
   return {
-    shape: nearestShape(width / height),
+    shape: nearestShape(width / height, shapes),
     resolution: RESOLUTIONS.find(([, from]) => longer >= from)?.[0],
   };
 }
 
-function nearestShape(ratio: number): string {
+function nearestShape(ratio: number, shapes: readonly string[]): string {
   const distance = (shape: string): number => {
     const [width = 1, height = 1] = itemsOf(shape.split(':')).map(Number);
     return Math.abs(Math.log(ratio / (width / height)));
   };
-  return SHAPES.reduce((nearest, shape) => (distance(shape) < distance(nearest) ? shape : nearest));
+  return shapes.reduce((nearest, shape) => (distance(shape) < distance(nearest) ? shape : nearest));
 }

@@ -40,6 +40,8 @@ export interface Provider {
   readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
   /** Those that it serves of OpenAI's endpoints besides chat. Absent: none. */
   readonly endpoints?: Partial<OpenAIEndpoints>;
+  /** OpenAI's generations of images at Imagen, which has an API of its own. Absent: the provider has no Imagen. */
+  readonly imagen?: Converter;
   /** Those that it serves. Absent: none. */
   readonly geminiEndpoints?: Partial<GeminiEndpoints>;
   /**

@@ -3,7 +3,7 @@
  */
 import { anthropic } from './anthropic/provider.ts';
 import type { ChatDialect } from './call-facts.ts';
-import type { Converter } from './converter.ts';
+import type { Converter, SecondApi } from './converter.ts';
 import { converse } from './converse/provider.ts';
 import { gemini } from './gemini/provider.ts';
 import type { OpenAIEndpoints } from './openai/endpoints.ts';
@@ -30,7 +30,11 @@ export function endpointOf<Name extends keyof OpenAIEndpoints>(kind: ProviderKin
 }
 
 /** The conversion between a client's dialect and a provider's protocol. */
-export function converterFor(client: ChatDialect, upstream: ProviderKind, api: ServingApi = 'Chat'): Converter {
+export function converterFor(
+  client: ChatDialect,
+  upstream: ProviderKind,
+  api: SecondApi | ServingApi = 'Chat',
+): Converter {
   const { chat, chatByResponses = chat } = providerOf(upstream);
   return api === 'Responses' && client !== 'Responses' ? chatByResponses[client] : chat[client];
 }

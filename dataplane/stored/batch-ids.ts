@@ -9,6 +9,7 @@ import { readKept } from '../protocol/batches/objects.ts';
 import type { KeptId } from '../protocol/batches/objects.ts';
 import type { BatchForm } from '../protocol/batches/requests.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
+import { channelLimits } from '../state/limits.ts';
 import { mayUse } from '../state/may-use.ts';
 import type { KeyState, State } from '../state/state.ts';
 import type { ListedChannel } from './list-kept.ts';
@@ -29,7 +30,7 @@ export function openKept(state: State, key: KeyState, kind: string, sealedId: st
   const target = state.targets.get(opened.channel);
   const seal = sealFor(state, key, opened.channel);
   if (!target || !seal || !mayUse(state, key, kept.model)) return undefined;
-  const limits = state.channelLimits.get(opened.channel) ?? [];
+  const limits = channelLimits(state, { group: key.group, model: kept.model, channel: opened.channel });
   return { ...kept, sealedId, seal, channel: { target, limits, model: { name: kept.model } } };
 }
 

@@ -7,15 +7,14 @@ import { batchOutcome } from '../jobs/batch-outcome.ts';
 import { recordJobEnd } from '../jobs/record-job-end.ts';
 import { runningJob } from '../jobs/running-job.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody } from '../pipeline/free-request.ts';
-import { BATCH_ID, batchPath, readBatchState, sealKept, showBatch } from '../protocol/batches/objects.ts';
-import type { BatchState } from '../protocol/batches/objects.ts';
+import { readAs, readWholeBody } from '../pipeline/free-request.ts';
+import { BATCH_ID, batchChanges, batchPath, readBatchState, sealKept, showBatch } from '../protocol/batches/objects.ts';
+import type { BatchState, ShownBatch } from '../protocol/batches/objects.ts';
 import type { BatchForm } from '../protocol/batches/requests.ts';
 import { asBuffer } from '../protocol/bytes.ts';
 import { textOf } from '../protocol/fields.ts';
 import type { JsonRecord } from '../protocol/fields.ts';
-import { editObject, editsOf } from '../protocol/json-edit.ts';
-import { parseObject, writeJson } from '../protocol/json-value.ts';
+import { editObject, editsOf, withChanges } from '../protocol/json-edit.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { mayUse } from '../state/may-use.ts';
 import { listedChannels, openKept } from './batch-ids.ts';
@@ -49,8 +48,8 @@ export async function requestBatch(
   return exchanges(deps, request, batch, async (send) => {
     const response = await send(lineOf(method, batchPath(form, batch.id) + below));
     const bytes = await readWholeBody(response, { about: 'batch', hold: request.hold });
-    await billEnd(deps, request, { batch, state: stateIn(form, bytes), send });
-    return { response, body: asBuffer(shown(bytes, request, batch)) };
+    await billEnd(deps, request, { batch, state: await stateIn(form, bytes), send });
+    return { response, body: asBuffer(showBatch(bytes, shownOf(request, batch))) };
   });
 }
 
@@ -67,7 +66,7 @@ export async function deleteBatch(
     if (end === undefined) throw stillRuns();
     const response = await send(lineOf('DELETE', batchPath(request.form, batch.id)));
     const bytes = await readWholeBody(response, { about: 'batch', hold: request.hold });
-    return { response, body: bytes.length === 0 ? bytes : asBuffer(withId(bytes, sealedId)) };
+    return { response, body: bytes.length === 0 ? bytes : asBuffer(await withId(bytes, sealedId)) };
   });
 }
 
@@ -125,9 +124,9 @@ async function ownBatch(
   const job = id === undefined ? undefined : await ledger.readChannelJob(request.key.account, channel.target.id, id);
   if (id === undefined || !job || !mayUse(state.get(), request.key, job.origin.model)) return undefined;
   const kept = { id, model: job.origin.model };
-  const batch = { ...kept, channel, seal, sealedId: sealKept(seal, kept) };
+  const batch = { ...kept, seal, sealedId: sealKept(seal, kept) };
   const known = job.state === 'Running' ? withoutResults(item) : item;
-  return parseObject(shown(Buffer.from(writeJson(known)), request, batch));
+  return withChanges(known, batchChanges(known, shownOf(request, batch)));
 }
 
 /** The results of a batch are not named before it is billed. Those of Anthropic's are billed where they are fetched. */
@@ -152,12 +151,8 @@ function lineOf(method: ClientRequest['method'], path: string): ChannelExchange 
   return { about: 'batch', method, path, body: undefined, stream: false };
 }
 
-function stateIn(form: BatchForm, bytes: Uint8Array): BatchState {
-  try {
-    return readBatchState(form, bytes);
-  } catch (error) {
-    throw error instanceof SyntaxError ? notAbout('batch') : error;
-  }
+function stateIn(form: BatchForm, bytes: Uint8Array): Promise<BatchState> {
+  return readAs('batch', () => readBatchState(form, bytes));
 }
 
 interface AskedBatch {
@@ -168,7 +163,7 @@ interface AskedBatch {
 /** Asks how far the batch is, and bills its end. */
 async function billNow(deps: PipelineDeps, request: BatchRequest, asked: AskedBatch): Promise<BatchState> {
   const response = await asked.send(lineOf('GET', batchPath(request.form, asked.batch.id)));
-  const state = stateIn(request.form, await readWholeBody(response, { about: 'batch', hold: request.hold }));
+  const state = await stateIn(request.form, await readWholeBody(response, { about: 'batch', hold: request.hold }));
   await billEnd(deps, request, { ...asked, state });
   return state;
 }
@@ -186,15 +181,13 @@ async function billEnd(
   if (ended) await recordJobEnd(deps, job, ended);
 }
 
-function shown(bytes: Uint8Array, { form, address }: BatchRequest, { seal, sealedId, model }: KeptAt): Uint8Array {
+type Shown = Pick<KeptAt, 'seal' | 'sealedId' | 'model'>;
+
+function shownOf({ form, address }: BatchRequest, { seal, sealedId, model }: Shown): ShownBatch {
   const resultsUrl = `${address}/v1/messages/batches/${sealedId}/results`;
-  return showBatch(bytes, { form, seal, sealedId, model, known: NO_SEALED_IDS, resultsUrl });
+  return { form, seal, sealedId, model, known: NO_SEALED_IDS, resultsUrl };
 }
 
-function withId(bytes: Uint8Array, sealedId: string): Uint8Array {
-  try {
-    return editObject(bytes, editsOf(new Map([['id', sealedId]])));
-  } catch (error) {
-    throw error instanceof SyntaxError ? notAbout('batch') : error;
-  }
+function withId(bytes: Uint8Array, sealedId: string): Promise<Uint8Array> {
+  return readAs('batch', () => editObject(bytes, editsOf(new Map([['id', sealedId]]))));
 }

@@ -5,7 +5,7 @@
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
+import { readAs, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { StoredKind } from '../pipeline/free-request.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
@@ -139,13 +139,10 @@ async function sealed(
 ): Promise<Pick<SealedResponse, 'body' | 'job'>> {
   const known = 'sealedId' in at ? new Map([[at.providerId, at.sealedId]]) : new Map<string, string>();
   const sealing = bytes.length < LARGE_BODY_BYTES ? undefined : sealingContext(state.get(), key, at.channel, at.images);
-  try {
-    const { body, job } = sealing
-      ? await bodyWorker.run(key.uid, { task: 'SealStored', sealing, known }, bytes)
-      : sealStored(bytes, at.seal, known);
-    return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), job };
-  } catch (error) {
-    if (error instanceof SyntaxError) throw notAbout(about);
-    throw error;
-  }
+  const { body, job } = await readAs(about, () =>
+    sealing
+      ? bodyWorker.run(key.uid, { task: 'SealStored', sealing, known }, bytes)
+      : sealStored(bytes, at.seal, known),
+  );
+  return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), job };
 }

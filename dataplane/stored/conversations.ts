@@ -1,15 +1,18 @@
 /**
- * Conversations that a provider stores: a client makes one, adds items, and names it in its calls. The gateway itself
- * stores nothing; the sealed id names the channel.
+ * Conversations: a client makes one, adds items, and names it in its calls. A provider stores it, and the sealed id names
+ * the channel; where the gateway keeps conversations itself, it does so unless the request names a model whose provider
+ * does.
  */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
+import { keepingOf } from '../pipeline/conversation-turn.ts';
 import { textConversation } from '../pipeline/kept-images.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
 import { clientErrorOf, modelNotFound, modelUnavailable } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
 import type { Conversations, UpstreamBody } from '../protocol/converter.ts';
 import type { StoredConversationFacts } from '../protocol/openai/conversations.ts';
+import { ownConversationId } from '../protocol/openai/continued-input.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { stringOf } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
@@ -19,20 +22,10 @@ import { orderCandidates } from '../upstream/pick.ts';
 import { endConversation, extendConversation, reserveConversation } from './conversation-limits.ts';
 import type { ConversationPlace } from './conversation-limits.ts';
 import { passRequest } from './client-request.ts';
-import type { ClientRequest } from './client-request.ts';
-import type { BufferedResponse } from './respond.ts';
+import { createOwnConversation, requestOwnConversation } from './own-conversations.ts';
+import type { ConversationRequest, ConversationResponse } from './own-conversations.ts';
 import { findStored, offersOf, openId, storingTiers } from './stored-object.ts';
-import type { StoringChannel } from './stored-object.ts';
-
-export interface ConversationResponse extends BufferedResponse {
-  /** Paths of fields that the provider was not sent; empty: it was sent all of them. */
-  readonly dropped: readonly string[];
-}
-
-interface ConversationRequest extends ClientRequest {
-  /** Undefined: the request has none. */
-  readonly body: RequestBody | undefined;
-}
+import type { StoredObject, StoringChannel } from './stored-object.ts';
 
 const NOT_FOUND =
   'This account has no such conversation here: only one that was made with POST /v1/conversations here ' +
@@ -50,11 +43,13 @@ export async function createConversation(
   request: ConversationRequest,
 ): Promise<ConversationResponse> {
   const { requestId, key, body } = request;
+  const given = await readBody(request);
+  if (isOwn(deps, key, given)) return createOwnConversation(deps, request);
   const bytes = body?.bytes.length ?? 0;
   const pending = await reserveConversation(deps, { requestId, account: key.account, bytes });
   let created: ConversationResponse;
   try {
-    created = await createAtChannel(deps, request);
+    created = await createAtChannel(deps, request, given);
   } catch (error) {
     // where the provider may have created it all the same, its place is taken until it expires
     if (error instanceof GatewayError && error.code !== 'upstream_error') await pending.failed();
@@ -87,10 +82,23 @@ function createdPlace(state: State, key: KeyState, body: Uint8Array): Conversati
   return opened && { account: key.account, channel: opened.channel, providerId: opened.data };
 }
 
-async function createAtChannel(deps: PipelineDeps, request: ConversationRequest): Promise<ConversationResponse> {
+/** True if the gateway keeps a new conversation: the request names no model whose provider does. */
+function isOwn(deps: Pick<PipelineDeps, 'kept' | 'state'>, key: KeyState, { model }: StoredConversationFacts): boolean {
+  const state = deps.state.get();
+  if (!keepingOf(deps, state)) return false;
+  if (model === undefined) return true;
+  const offers = offersOf(state, key).filter((offer) => offer.model === model);
+  if (offers.length === 0) throw modelNotFound(model);
+  return offers.every((offer) => storingTiers({ tiers: [...offer.tiers, offer.drained] }).length === 0);
+}
+
+async function createAtChannel(
+  deps: PipelineDeps,
+  request: ConversationRequest,
+  { model, sealed, imageParam }: StoredConversationFacts,
+): Promise<ConversationResponse> {
   const state = deps.state.get();
   const { key } = request;
-  const { model, sealed, imageParam } = await readBody(request);
   const tiers = tiersFor(state, key, model);
   const opened = sealed.map((value) => sealFor(state, key, '')?.open(value)?.channel);
   // the channel that made what the items contain comes first
@@ -114,24 +122,36 @@ async function createAtChannel(deps: PipelineDeps, request: ConversationRequest)
 /** Another channel may do: this one is full, stores no conversations, or has not made what the items contain. */
 const NEXT_CHANNEL: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'not_found', 'unsupported_parameter']);
 
-/** All other requests. `id` is the sealed id that the client was given. */
+/** All other requests. `id` is what the client was given: a sealed id, or one of the gateway's own. */
 export async function requestConversation(
   deps: PipelineDeps,
   request: ConversationRequest,
   id: string,
 ): Promise<ConversationResponse> {
   const state = deps.state.get();
-  const named = openId(state, request.key, { id, kind: CONVERSATION_ID });
-  const stored = named && findStored(state, request.key, named);
-  if (!stored) throw new GatewayError('not_found', NOT_FOUND);
+  const own = keepingOf(deps, state) && ownConversationId(id);
+  if (own !== undefined) return requestOwnConversation(deps, request, { id: own, missing: notFound() });
+  const stored = find(state, request.key, id);
   const { imageParam } = await readBody(request);
-  const { channel, providerId, images } = stored;
-  if (imageParam !== undefined && !images) throw textConversation(imageParam);
+  if (imageParam !== undefined && !stored.images) throw textConversation(imageParam);
+  const { channel, providerId } = stored;
   const place = { account: request.key.account, channel: channel.target.id, providerId };
   const { body, method, below } = request;
   if (method === 'POST' && body) await extendConversation(deps, place, body.bytes.length);
   const sending = send(deps, request, stored, conversationsAt(channel).path(providerId) + below);
   return method === 'DELETE' && below === '' ? endAfter(sending, () => endConversation(deps, place)) : sending;
+}
+
+/** A conversation that a provider keeps. Throws not_found. */
+function find(state: State, key: KeyState, id: string): StoredObject & { readonly channel: Candidate } {
+  const named = openId(state, key, { id, kind: CONVERSATION_ID });
+  const stored = named && findStored(state, key, named);
+  if (!stored) throw notFound();
+  return stored;
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('not_found', NOT_FOUND);
 }
 
 async function readBody({ body }: ConversationRequest): Promise<StoredConversationFacts> {

@@ -189,7 +189,7 @@ async function readFile(deps: PipelineDeps, received: Received, reading: ReadFil
     if (url !== endpoint) throw otherEndpoint(url);
     if (call.model !== candidate.upstreamModel) throw changed('Its channel has another name for its model now.');
     sum.add({ ...call, model: file.model }, url);
-    if ((call.output?.maxTokens ?? 0) > (sum.limits.at(-1) ?? 0))
+    if ((call.output?.maxTokens ?? 0) > (sum.lines.at(-1)?.limit ?? 0))
       throw changed('Its model has a lower output limit now.');
   };
   const free = { callId: `file_${requestId}`, dialect: errorDialect };

@@ -6,13 +6,22 @@ import { GatewayError } from '../errors.ts';
 import { checkAffordable, sumBatch, writeBatch } from '../pipeline/batches/new-batch.ts';
 import type { BatchSum } from '../pipeline/batches/batch-sum.ts';
 import type { Authenticated, ClientReply, PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody } from '../pipeline/free-request.ts';
+import { readAs, readWholeBody } from '../pipeline/free-request.ts';
 import { clientErrorOf } from '../pipeline/route.ts';
-import { FILE_ID, filePath, readStamp, sealKept, showFile, stampName } from '../protocol/batches/objects.ts';
+import {
+  FILE_ID,
+  fileChanges,
+  filePath,
+  readStamp,
+  sealKept,
+  showFile,
+  stampName,
+} from '../protocol/batches/objects.ts';
 import { asBuffer } from '../protocol/bytes.ts';
 import { textOf } from '../protocol/fields.ts';
 import type { JsonRecord } from '../protocol/fields.ts';
-import { parseObject, writeJson } from '../protocol/json-value.ts';
+import { withChanges } from '../protocol/json-edit.ts';
+import { parseObject } from '../protocol/json-value.ts';
 import { isForm, readParts, writeForm } from '../protocol/multipart.ts';
 import type { NewPart, WrittenForm } from '../protocol/multipart.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
@@ -134,24 +143,16 @@ async function sendUpload(
 ): Promise<BufferedResponse> {
   const { candidate } = sum.channel;
   const sent = await describe(deps, request, { channel: candidate }, { ...form, path: filePath() });
-  const id = idIn(sent.body);
+  const id = await readAs('file', () => idIn(sent.body));
   const sealedId = sealKept(seal, { id, model: candidate.model.name, use: 'Input' });
   return { ...sent, body: asBuffer(showFile(sent.body, seal, sealedId)) };
 }
 
-/** The id of the file that a response describes. Throws notAbout. */
+/** The id of the file that a response describes. Throws SyntaxError. */
 function idIn(bytes: Uint8Array): string {
-  const id = textOf(parse(bytes)['id']);
-  if (id === undefined || !isJobId(id)) throw notAbout('file');
+  const id = textOf(parseObject(bytes)['id']);
+  if (id === undefined || !isJobId(id)) throw new SyntaxError('the response names no file');
   return id;
-}
-
-function parse(bytes: Uint8Array): JsonRecord {
-  try {
-    return parseObject(bytes);
-  } catch (error) {
-    throw error instanceof SyntaxError ? notAbout('file') : error;
-  }
 }
 
 /** GET and DELETE /v1/files/{id}. */
@@ -163,8 +164,8 @@ export async function requestFile(
   const file = openFile(deps, request, sealedId);
   const answered = await describe(deps, request, file, { path: filePath(file.id), body: undefined });
   if (answered.body.length === 0) return answered;
-  parse(answered.body);
-  return { ...answered, body: asBuffer(showFile(answered.body, file.seal, sealedId)) };
+  const body = await readAs('file', () => showFile(answered.body, file.seal, sealedId));
+  return { ...answered, body: asBuffer(body) };
 }
 
 /** GET /v1/files/{id}/content. Resolves with the HTTP status. */
@@ -211,7 +212,7 @@ function ownFile(
   const uploaded = readStamp(seal, item['filename']);
   if (id === undefined || !isJobId(id) || !uploaded || !mayUse(state.get(), key, uploaded.model)) return undefined;
   const sealedId = sealKept(seal, { id, model: uploaded.model, use: 'Input' });
-  return parse(showFile(Buffer.from(writeJson(item)), seal, sealedId));
+  return withChanges(item, fileChanges(sealedId, uploaded));
 }
 
 /** Throws not_found. */

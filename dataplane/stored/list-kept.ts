@@ -4,7 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody, withLimits } from '../pipeline/free-request.ts';
+import { readAs, readWholeBody, withLimits } from '../pipeline/free-request.ts';
 import { isRecord, itemsOf, textOf } from '../protocol/fields.ts';
 import type { JsonRecord } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
@@ -99,10 +99,9 @@ async function readPage(
   try {
     const sent = { about, method: 'GET', path, query: query.toString(), body: undefined, stream: false } as const;
     const bytes = await readWholeBody(await send(sent), { about, hold });
-    const { data, has_more: hasMore } = parseObject(bytes);
+    const { data, has_more: hasMore } = await readAs(about, () => parseObject(bytes));
     return { items: itemsOf(data).filter(isRecord), hasMore: hasMore === true };
   } catch (error) {
-    if (error instanceof SyntaxError) throw notAbout(about);
     // a provider without such a list has nothing in it
     if (error instanceof GatewayError && error.code === 'not_found') return { items: [], hasMore: false };
     throw error;

@@ -9,7 +9,7 @@ import { recordJobEnd } from '../jobs/record-job-end.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
+import { readAs, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
@@ -108,18 +108,9 @@ async function retrieve(
 ): Promise<BufferedResponse & Pick<ConvertedJob, 'state'>> {
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
   const body = await readWholeBody(response, { about: 'video' });
-  const { state } = readJob(found, body);
+  const { state } = await readAs('video', () => found.at.jobs.read(body));
   if (state !== 'Running' && found.job.state === 'Running') await recordJobEnd(deps, found.job, { end: state });
   return { response, body, state };
-}
-
-function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
-  try {
-    return at.jobs.read(body);
-  } catch (error) {
-    if (error instanceof SyntaxError) throw notAbout('video');
-    throw error;
-  }
 }
 
 function withVideoLimits<T>(

@@ -15,7 +15,7 @@ import type { Timers } from '../../dataplane/clock.ts';
 import type { Dataplane } from '../../programs/dataplane.ts';
 import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
 import { openFileStore } from '../../dataplane/kept/file-store.ts';
-import type { ResponseStore } from '../../dataplane/kept/store.ts';
+import type { KeptStore } from '../../dataplane/kept/store.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { ConversationLimits, Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startOperator } from '../../programs/one-machine/operator.ts';
@@ -49,7 +49,7 @@ export interface GatewayOptions {
   readonly conversationLimits?: ConversationLimits;
   readonly pingAfterMs?: number;
   /** Responses are kept for so many days, in this store or in a file. */
-  readonly keeping?: { readonly days: number; readonly store?: ResponseStore; readonly maxBytes?: number };
+  readonly keeping?: { readonly days: number; readonly store?: KeptStore; readonly maxBytes?: number };
   readonly consoleUrl?: () => string | undefined;
   readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;

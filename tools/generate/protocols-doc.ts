@@ -20,6 +20,7 @@ import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/tabl
 import * as responsesApi from '../../dataplane/protocol/providers/responses/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as embeddings from '../../dataplane/protocol/embeddings-on-gemini.ts';
+import * as imagen from '../../dataplane/protocol/images-on-imagen.ts';
 import * as googleEmbeddings from '../../dataplane/protocol/gemini-embeddings-on-openai.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 
@@ -140,6 +141,11 @@ of Google's protocol: the prompt and the pictures are a turn of the user, and th
 of OpenAI's protocol they pass through.
 `;
 
+const ON_IMAGEN = `Generations with a model of Imagen become \`:predict\`, at the Gemini API and at Vertex. A picture is an
+entry of \`data\`, with the prompt that Imagen made of the client's as \`revised_prompt\`; what was filtered is none, and
+costs nothing. Without a picture, \`refusal\` says why.
+`;
+
 const ON_EMBEDDINGS = `Embeddings of texts are converted on channels of Google's protocol: to \`:batchEmbedContents\` at the
 Gemini API, and at Vertex to \`:predict\`, or, for models from gemini-embedding-2 on, to \`:embedContent\`, which takes one
 text. On channels of OpenAI's protocol they pass through.
@@ -257,6 +263,9 @@ export function protocolsText(): string {
     "### What the gateway reads of OpenAI's requests for images\n",
     ON_IMAGES,
     ...images.REQUEST_TABLES.map(section),
+    '### What Imagen takes of them\n',
+    ON_IMAGEN,
+    section(imagen.REQUEST),
     "### What a client of OpenAI's image endpoints gets\n",
     ...images.RESPONSE_TABLES.map(section),
     "### What the gateway reads of OpenAI's embeddings\n",

@@ -20,6 +20,7 @@ own \`baseUrl\`.
 |---|---|
 | \`chat\` | for each dialect of clients, \`conversion(client, provider)\`, or a converter that passes bytes through |
 | \`endpoints\` | those of OpenAI's other endpoints (\`openai/endpoints.ts\`) that the provider has |
+| \`imagen\` | OpenAI's generations of images at Imagen, whose API is another one |
 | \`geminiEndpoints\` | those of Google's methods besides conversations that the provider has |
 | \`tokenCounters\` | by dialect: how to let the provider count a request's tokens; without one the gateway estimates |
 | \`credential\` | the header that carries a channel's key |

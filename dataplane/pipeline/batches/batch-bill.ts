@@ -1,26 +1,33 @@
 /** [P] The bill of a batch: each request that succeeded counts as a call of its own, and their sum is rounded once. */
-import { BillSum } from '#price/price.ts';
+import { billOf, BillSum } from '#price/price.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
+import type { UsedResult } from '../../protocol/batches/results.ts';
 import type { Meter } from '../../protocol/converter.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { consumptionOf } from '../consumption.ts';
-import type { BillingTerms } from '../consumption.ts';
+import type { BillingTerms, MeasuredConsumption } from '../consumption.ts';
+import { servedName } from './served-name.ts';
 
 /** The later of two counts for a batch that has both. */
 const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial', 'Implausible'];
 
 export class BatchBill {
-  readonly #terms: BillingTerms;
+  readonly #terms: readonly BillingTerms[];
   readonly #billed = new BillSum();
   readonly #upstream = new BillSum();
   #tokens = NO_TOKENS;
   #source: UsageSource = 'Provider';
   #count = 0;
 
-  /** `terms`: of each of its requests. */
-  constructor(terms: BillingTerms) {
+  /** `terms`: of each of its requests, by their models. */
+  constructor(terms: readonly BillingTerms[]) {
     this.#terms = terms;
+  }
+
+  /** As they were sent. */
+  get #names(): readonly string[] {
+    return this.#terms.map(({ candidate }) => candidate.upstreamModel);
   }
 
   /** How many requests have succeeded. */
@@ -28,11 +35,18 @@ export class BatchBill {
     return this.#count;
   }
 
-  /** Adds a request that succeeded. */
-  add(meter: Meter): void {
-    const { bounds, candidate } = this.#terms;
-    const activity = { meter, sent: true, produced: true, holdLost: false, timedOut: false, countedOutput: undefined };
-    const { tokens, usageSource, billed, upstream } = consumptionOf(activity, this.#terms, 'Succeeded');
+  /** Adds a request that succeeded. One of a model that nobody has asked for counts as one of the dearest. */
+  add({ meter, model }: UsedResult): void {
+    const index = this.#terms.length === 1 ? 0 : servedName(this.#names, model);
+    const measured = (index === undefined ? this.#terms : this.#terms.slice(index, index + 1)).map((terms) =>
+      measure(meter, terms),
+    );
+    const dearest = measured.reduce((most, each) => (each.costNanoUsd > most.costNanoUsd ? each : most));
+    this.#add(dearest);
+  }
+
+  #add({ terms: { bounds, candidate }, consumed }: Measured): void {
+    const { tokens, usageSource, billed, upstream } = consumed;
     this.#billed.add(bounds.price, billed);
     if (candidate.cost && upstream) this.#upstream.add(candidate.cost, upstream);
     this.#tokens = added(this.#tokens, tokens);
@@ -45,9 +59,23 @@ export class BatchBill {
       ...this.#billed.bill,
       tokens: this.#tokens,
       usageSource: this.#source,
-      ...(this.#terms.candidate.cost && { upstreamCostNanoUsd: this.#upstream.bill.costNanoUsd }),
+      ...(this.#terms.some(({ candidate }) => candidate.cost) && {
+        upstreamCostNanoUsd: this.#upstream.bill.costNanoUsd,
+      }),
     };
   }
+}
+
+interface Measured {
+  readonly terms: BillingTerms;
+  readonly consumed: MeasuredConsumption;
+  readonly costNanoUsd: bigint;
+}
+
+function measure(meter: Meter, terms: BillingTerms): Measured {
+  const activity = { meter, sent: true, produced: true, holdLost: false, timedOut: false, countedOutput: undefined };
+  const consumed = consumptionOf(activity, terms, 'Succeeded');
+  return { terms, consumed, costNanoUsd: billOf(terms.bounds.price, consumed.billed).costNanoUsd };
 }
 
 function added(a: TokenCounts, b: TokenCounts): TokenCounts {

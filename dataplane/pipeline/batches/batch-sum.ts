@@ -1,20 +1,22 @@
 /**
- * [P] Adds up the requests of a batch on one channel: each is checked as a single call, and held at the price of a batch.
- * The batch is a call of its own, whose bounds are what its requests cost together, and what one of them can consume.
+ * [P] Adds up the requests of a batch on one channel: each is checked as a single call, and held at the price of a batch
+ * of its model. The batch is a call of its own, whose bounds are what its requests cost together, and what one of them
+ * can consume.
  */
 import { GatewayError } from '../../errors.ts';
 import { STANDARD_TIER } from '#price/price.ts';
 import type { Modality, Uses } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
-import type { BatchEndpoint, BatchForm } from '../../protocol/batches/requests.ts';
+import type { BatchEndpoint, BatchForm, LinePlan } from '../../protocol/batches/requests.ts';
 import type { Converter } from '../../protocol/converter.ts';
 import { CONVERSATION_ID, RESPONSE_ID } from '../../protocol/openai/response-seals.ts';
 import type { Candidate, KeyState, State } from '../../state/state.ts';
 import { boundCall } from '../bounds.ts';
-import type { CallBounds, EndpointCall } from '../context.ts';
+import type { BatchModel, CallBounds, EndpointCall } from '../context.ts';
 import { outputOfModelLimit } from '../context.ts';
 import { ableToContinue, continuesImages } from '../kept-images.ts';
 import { sealFor } from '../sealing-context.ts';
+import { stemOf } from './served-name.ts';
 
 /** The service tier at whose price batches are billed; a model without it is billed at its standard price. */
 const BATCH_TIER = 'batch';
@@ -54,70 +56,42 @@ const NOTHING: Most = {
   uses: {},
 };
 
-export class BatchSum {
+/** The requests of one model. */
+class ModelSum {
   readonly channel: BatchChannel;
-  /** The output limit of each request; undefined: it has no output. */
-  readonly limits: (number | undefined)[] = [];
-  #first: BatchedCall | undefined;
   #most = NOTHING;
   #amountNanoUsd = 0n;
   #estimatedTokens = 0;
+  #count = 0;
 
   constructor(channel: BatchChannel) {
     this.channel = channel;
   }
 
-  /** Throws GatewayError for a request that the channel cannot take within a batch. */
-  add(call: EndpointCall, endpoint: BatchEndpoint): void {
+  /** Returns the output limit of the request; undefined: it has no output. Throws GatewayError. */
+  add(call: EndpointCall): number | undefined {
     const { candidate, price, key, state } = this.channel;
-    this.#first ??= { call, endpoint };
-    checkSame({ call, endpoint }, this.#first);
-    checkAlone(call);
     checkStored(state, key, call);
     this.#checkAt(call);
     const bounds = boundCall({ ...call, onlyTier: BATCH_TIER }, candidate, price, key);
     this.#amountNanoUsd += bounds.amountNanoUsd;
     this.#estimatedTokens += bounds.estimatedInputTokens;
-    this.limits.push(call.output && bounds.outputTokens);
     this.#most = mostOf(this.#most, call, bounds);
+    this.#count++;
+    return call.output && bounds.outputTokens;
   }
 
   get amountNanoUsd(): bigint {
     return this.#amountNanoUsd;
   }
 
-  /** The batch as one call. `converter`: of its creation, at this channel alone. */
-  callOf(converter: Converter): EndpointCall {
-    const { candidate } = this.channel;
-    const first = this.#first;
-    if (!first) throw noRequests();
-    const { requestTokens, asksForReasoning, modalities, uses } = this.#most;
-    const { kind, model, output, region } = first.call;
-    return {
-      kind,
-      batchOf: first.endpoint,
-      model,
-      stream: false,
-      output: output && outputOfModelLimit(1),
-      generations: 1,
-      oneHourCache: this.#most.oneHourCache,
-      asksForReasoning,
-      wantsStreamUsage: false,
-      background: true,
-      onlyTier: BATCH_TIER,
-      ...(region !== undefined && { region }),
-      modalities,
-      together: this.#bounds(),
-      check: () => undefined,
-      boundInput: () => requestTokens,
-      estimateInput: () => 0,
-      uses: () => uses,
-      unbounded: () => false,
-      // members of an Automatic group may share a channel at prices of their own
-      converter: ({ target, group }) =>
-        target.id === candidate.target.id && group === candidate.group ? converter : undefined,
-      unservable: () => undefined,
-    };
+  get uses(): Uses {
+    return this.#most.uses;
+  }
+
+  get model(): BatchModel {
+    const { oneHourCache, asksForReasoning, modalities } = this.#most;
+    return { candidate: this.channel.candidate, bounds: this.#bounds(), oneHourCache, asksForReasoning, modalities };
   }
 
   #bounds(): CallBounds {
@@ -129,7 +103,7 @@ export class BatchSum {
       inputTokens,
       outputTokens,
       // of a response without usage
-      estimatedInputTokens: Math.ceil(this.#estimatedTokens / this.limits.length),
+      estimatedInputTokens: Math.ceil(this.#estimatedTokens / this.#count),
       amountNanoUsd: this.#amountNanoUsd,
       minimumNanoUsd: this.#amountNanoUsd,
     };
@@ -146,16 +120,124 @@ export class BatchSum {
   }
 }
 
+export class BatchSum {
+  /** As it serves the first model. */
+  readonly channel: BatchChannel;
+  /** How each request is sent; its plan is that of its model. */
+  readonly lines: LinePlan[] = [];
+  #first: BatchedCall | undefined;
+  /** By the client's name, in the order in which they came. */
+  readonly #models = new Map<string, ModelSum>();
+
+  constructor(channel: BatchChannel) {
+    this.channel = channel;
+  }
+
+  /** Each model's, in the order of plans. */
+  get channels(): readonly BatchChannel[] {
+    return [...this.#models.values()].map(({ channel }) => channel);
+  }
+
+  get amountNanoUsd(): bigint {
+    return this.#models.values().reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
+  }
+
+  /** Whether it has requests for the model, or none at all. */
+  knows(model: string): boolean {
+    return this.#models.size === 0 || this.#models.has(model);
+  }
+
+  /**
+   * Makes it take requests for another model. `channels`: those that serve it. Throws GatewayError where the sum's
+   * channel is none of them, or nothing would tell the models' results apart.
+   */
+  takeModel(model: string, channels: readonly BatchChannel[]): void {
+    const { candidate: own } = this.channel;
+    const found = channels.find(
+      ({ candidate: { target, group } }) => target.id === own.target.id && group === own.group,
+    );
+    const first = this.#first?.call.model ?? '';
+    if (!found)
+      throw fault(
+        `No channel serves both "${first}" and "${model}" in batches: make a batch for each of them.`,
+        'model',
+      );
+    const stem = stemOf(found.candidate.upstreamModel);
+    for (const [name, { channel }] of this.#models)
+      if (stemOf(channel.candidate.upstreamModel) === stem)
+        throw fault(
+          `"${name}" and "${model}" are one model of the provider, so that their results cannot be told apart: make ` +
+            'a batch for each of them.',
+          'model',
+        );
+    this.#models.set(model, new ModelSum(found));
+  }
+
+  /** Throws GatewayError for a request that the channel cannot take within a batch. */
+  add(call: EndpointCall, endpoint: BatchEndpoint): void {
+    this.#first ??= { call, endpoint };
+    if (this.#models.size === 0) this.#models.set(call.model, new ModelSum(this.channel));
+    const sum = this.#models.get(call.model);
+    if (!sum) throw anotherModel(this.#first.call.model);
+    checkSame({ call, endpoint }, this.#first);
+    checkAlone(call);
+    const limit = sum.add(call);
+    this.lines.push({ limit, plan: [...this.#models.keys()].indexOf(call.model) });
+  }
+
+  /** The batch as one call. `converter`: of its creation, at this channel alone. */
+  callOf(converter: Converter): EndpointCall {
+    const { candidate } = this.channel;
+    const first = this.#first;
+    const sums = [...this.#models.values()];
+    const [model] = sums.map((sum) => sum.model);
+    if (!first || !model) throw noRequests();
+    const { kind, output, region } = first.call;
+    const { bounds, oneHourCache, asksForReasoning, modalities } = model;
+    const amountNanoUsd = this.amountNanoUsd;
+    return {
+      kind,
+      batchOf: first.endpoint,
+      model: first.call.model,
+      stream: false,
+      output: output && outputOfModelLimit(1),
+      generations: 1,
+      oneHourCache,
+      asksForReasoning,
+      wantsStreamUsage: false,
+      background: true,
+      onlyTier: BATCH_TIER,
+      ...(region !== undefined && { region }),
+      modalities,
+      together: { ...bounds, amountNanoUsd, minimumNanoUsd: amountNanoUsd },
+      ...(sums.length > 1 && { models: sums.map((sum) => sum.model) }),
+      check: () => undefined,
+      boundInput: () => bounds.requestTokens,
+      estimateInput: () => 0,
+      uses: () => sums[0]?.uses ?? {},
+      unbounded: () => false,
+      // members of an Automatic group may share a channel at prices of their own
+      converter: ({ target, group }) =>
+        target.id === candidate.target.id && group === candidate.group ? converter : undefined,
+      unservable: () => undefined,
+    };
+  }
+}
+
 interface BatchedCall {
   readonly call: EndpointCall;
   readonly endpoint: BatchEndpoint;
 }
 
-/** A provider's batch is for one model, and its bill for one endpoint and region. */
+function anotherModel(first: string): GatewayError {
+  const message =
+    `It is for another model than the first, "${first}". OpenAI's batches are for one model each, at OpenAI too: make a ` +
+    'batch for each model.';
+  return fault(message, 'model');
+}
+
+/** A batch is for one endpoint, and its bill for one region. */
 function checkSame({ call, endpoint }: BatchedCall, { call: first, endpoint: url }: BatchedCall): void {
-  const { model } = first;
-  if (call.model !== model)
-    throw fault(`It is for another model than the first, "${model}": make a batch for each model.`, 'model');
   if (endpoint !== url)
     throw fault(`It is for ${endpoint}, and the first for ${url}: all requests of a batch have one "url".`, 'url');
   if (call.region !== first.region)
@@ -174,8 +256,9 @@ function checkAlone(call: EndpointCall): void {
     throw fault(`The field "${accountBoundField}" names what one provider account keeps.`, accountBoundField);
 }
 
-/** Throws unsupported_parameter for a request that continues a response which the gateway keeps. */
-export function checkWhole({ continues }: Pick<EndpointCall, 'continues'>): void {
+/** Throws unsupported_parameter for a request that continues what the gateway keeps. */
+export function checkWhole({ continues, conversation }: Pick<EndpointCall, 'continues' | 'conversation'>): void {
+  if (conversation !== undefined) throw continued('conversation');
   if (continues !== undefined) throw continued('previous_response_id');
 }
 

@@ -16,6 +16,7 @@ import { outOfMoney, readFunds } from '../out-of-money.ts';
 import { clientErrorOf, route } from '../route.ts';
 import { sealingContext } from '../sealing-context.ts';
 import { BatchSum, checkWhole, noRequests } from './batch-sum.ts';
+import type { BatchChannel } from './batch-sum.ts';
 import { countRequests, readRequests } from './read-requests.ts';
 
 export interface NewBatch {
@@ -36,7 +37,13 @@ export async function sumBatch(deps: PipelineDeps, { authenticated, form, lines 
     // the body that they are a part of is held
     hold: () => undefined,
     take: async (call: EndpointCall, endpoint: BatchEndpoint): Promise<void> => {
-      sums ??= await channelsFor(deps, { authenticated, form, call });
+      const { model } = call;
+      if (sums?.some((sum) => sum.knows(model)) !== true && (!sums || form === 'Anthropic')) {
+        const channels = await channelsFor(deps, { authenticated, form, call });
+        sums = sums
+          ? thatTake(sums, (sum) => sum.takeModel(model, channels))
+          : channels.map((channel) => new BatchSum(channel));
+      }
       sums = thatTake(sums, (sum) => sum.add(call, endpoint));
     },
   };
@@ -48,7 +55,7 @@ export async function sumBatch(deps: PipelineDeps, { authenticated, form, lines 
 async function channelsFor(
   deps: PipelineDeps,
   { authenticated, form, call }: Omit<NewBatch, 'lines'> & { readonly call: EndpointCall },
-): Promise<BatchSum[]> {
+): Promise<BatchChannel[]> {
   const { received, key } = authenticated;
   // or it would be made a part of the body, which is the whole batch
   checkWhole(call);
@@ -56,14 +63,14 @@ async function channelsFor(
   const { candidates, offer } = await route(deps, { ...authenticated, received: { ...received, read } });
   if (offer.quotaType === 'Request') throw perRequest(call.model);
   const state = deps.state.get();
-  const sums = candidates
+  const channels = candidates
     .filter(({ target }) => target.protocol === form && target.endpoints.has('Batches'))
     .flatMap((candidate) => {
       const { price } = candidate;
-      return price ? [new BatchSum({ candidate, price, key, state, form })] : [];
+      return price ? [{ candidate, price, key, state, form }] : [];
     });
-  if (sums.length === 0) throw noBatches(call.model, form);
-  return sums;
+  if (channels.length === 0) throw noBatches(call.model, form);
+  return channels;
 }
 
 /** The sums of the channels that take the request too. Throws the reason if there are none. */
@@ -87,13 +94,13 @@ export async function writeBatch(deps: PipelineDeps, batch: NewBatch, sum: Batch
   const { form, lines, authenticated } = batch;
   const { key } = authenticated;
   const { protocol } = sum.channel.candidate.target;
-  const plan = planOf(deps, batch, sum);
+  const plans = sum.channels.map((channel) => planOf(deps, batch, channel));
   const chunks = new LineChunks();
   const written: Uint8Array[] = [];
   let before = 0;
   for (const chunk of [...chunks.push(lines), chunks.end()]) {
     const after = before + countRequests(chunk);
-    const task = { task: 'WriteLines', form, protocol, plan, limits: sum.limits.slice(before, after) } as const;
+    const task = { task: 'WriteLines', form, protocol, plans, lines: sum.lines.slice(before, after) } as const;
     try {
       written.push(await runBatchPart(deps.bodyWorker, key.uid, task, chunk));
     } catch (error) {
@@ -104,8 +111,7 @@ export async function writeBatch(deps: PipelineDeps, batch: NewBatch, sum: Batch
   return Buffer.concat(written);
 }
 
-function planOf(deps: PipelineDeps, { authenticated }: NewBatch, { channel }: BatchSum): PlainPlan {
-  const { candidate } = channel;
+function planOf(deps: PipelineDeps, { authenticated }: NewBatch, { candidate }: BatchChannel): PlainPlan {
   const { received, key } = authenticated;
   const { outputLimitField, capabilities, providerTools } = candidate.model;
   const sender = { headers: received.headers, account: key.account, stream: false };

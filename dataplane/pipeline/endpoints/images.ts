@@ -4,7 +4,6 @@ import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import type { Converter } from '../../protocol/converter.ts';
 import { boundImagesInput, estimateImagesInput } from '../../protocol/openai/image-facts.ts';
 import { isImagen } from '../../protocol/gemini/imagen.ts';
-import type { Provider } from '../../protocol/provider.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import { outputOfModelLimit } from '../context.ts';
@@ -17,13 +16,17 @@ import { asksForImage, checkPassthrough } from './passthrough.ts';
 
 export const IMAGES = images<BodyFacts['Images']>({
   read: ({ body }) => body.facts('Images'),
-  converter: (_facts, candidate) => endpointsOf(candidate)?.images,
-  unservable: notImagen,
+  converter: (_facts, candidate) => {
+    const { endpoints, imagen } = providerOf(candidate.target.protocol);
+    return isImagenOfGoogle(candidate) ? imagen : endpoints?.images;
+  },
+  unservable: () => undefined,
 });
 
 export const IMAGE_EDITS = images<FormFacts<'ImageEdits'>>({
   read: jsonOrForm('ImageEdits'),
-  converter: ({ form }, candidate) => endpointsOf(candidate)?.imageEdits?.(form),
+  converter: ({ form }, candidate) =>
+    isImagenOfGoogle(candidate) ? undefined : providerOf(candidate.target.protocol).endpoints?.imageEdits?.(form),
   unservable: notImagen,
 });
 
@@ -38,11 +41,6 @@ export const IMAGE_VARIATIONS = images<FormFacts<'ImageVariations'>>({
   converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageVariations?.(form),
 });
 
-/** Imagen's has none, because `generateContent` does not know it. */
-function endpointsOf(candidate: Candidate): Provider['endpoints'] {
-  return isImagenOfGoogle(candidate) ? undefined : providerOf(candidate.target.protocol).endpoints;
-}
-
 function isImagenOfGoogle({ target, upstreamModel }: Candidate): boolean {
   return target.protocol === 'Gemini' && isImagen(upstreamModel);
 }
@@ -54,7 +52,8 @@ function notImagen(
   if (!candidates.some(isImagenOfGoogle)) return undefined;
   return new GatewayError(
     'not_found',
-    `The provider of ${model} has no such endpoint. Imagen makes images by POST /v1beta/models/${model}:predict.`,
+    `The provider of ${model} edits no pictures. Imagen makes them by POST /v1/images/generations, or by Google's ` +
+      `POST /v1beta/models/${model}:predict.`,
     { param: 'model' },
   );
 }

@@ -33,7 +33,11 @@ export const RESPONSES = conversation({
 
 /** Has no output limit: the hold covers the model's own limit, and the bill is for what the provider reports. */
 export const COMPACTION = conversation({
-  read: ({ body }) => body.facts('Compaction'),
+  read: async ({ body }) => {
+    const facts = await body.facts('Compaction');
+    if (facts.conversation !== undefined) throw compactedTurn();
+    return facts;
+  },
   asks: (facts) => ({
     ...asksOf(facts),
     stream: false,
@@ -62,8 +66,21 @@ export const COMPACTION = conversation({
 function asksOf(facts: ConversationFacts): Partial<Asks> {
   const template = templateIn(facts);
   const { serviceTier, region } = facts;
-  const { continues } = facts;
-  return { ...(template !== undefined && { accountBoundField: template }), continues, serviceTier, region };
+  const { continues, conversation: turn } = facts;
+  return {
+    ...(template !== undefined && { accountBoundField: template }),
+    continues,
+    conversation: turn,
+    serviceTier,
+    region,
+  };
+}
+
+function compactedTurn(): GatewayError {
+  const message =
+    'A conversation that the gateway keeps is not compacted by its id. Send its items in "input" ' +
+    '(GET /v1/conversations/{id}/items).';
+  return new GatewayError('unsupported_parameter', message, { param: 'conversation' });
 }
 
 function usedOf(facts: ConversationFacts, candidate: Candidate): readonly UnboundedUse[] {

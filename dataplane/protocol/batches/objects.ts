@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer';
 import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject, editsOf } from '../json-edit.ts';
+import type { ChangedMembers } from '../json-edit.ts';
 import { parseObject } from '../json-value.ts';
 import { isJobId } from '../openai/videos.ts';
 import { redactMessage } from '../provider-errors.ts';
@@ -128,11 +129,15 @@ export interface ShownBatch {
 
 /** The description of a batch for its client. Throws SyntaxError if the bytes describe none. */
 export function showBatch(bytes: Uint8Array, shown: ShownBatch): Uint8Array {
-  const batch = parseObject(bytes);
+  return editObject(bytes, editsOf(batchChanges(parseObject(bytes), shown)));
+}
+
+/** What a client gets otherwise of a batch. */
+export function batchChanges(batch: JsonRecord, shown: ShownBatch): ChangedMembers {
   const changed = new Map<string, unknown>([['id', shown.sealedId]]);
   if (shown.form === 'Anthropic') {
     if (textOf(batch['results_url']) !== undefined) changed.set('results_url', shown.resultsUrl);
-    return editObject(bytes, editsOf(changed));
+    return changed;
   }
   const { seal, model, known } = shown;
   for (const [name, use] of FILES) {
@@ -142,7 +147,7 @@ export function showBatch(bytes: Uint8Array, shown: ShownBatch): Uint8Array {
   if (textOf(batch['model']) !== undefined) changed.set('model', model);
   const { errors } = batch;
   if (isRecord(errors)) changed.set('errors', redactErrors(errors));
-  return editObject(bytes, editsOf(changed));
+  return changed;
 }
 
 const FILES = [
@@ -193,9 +198,10 @@ function stampOf(seal: ChannelSeal): string {
 
 /** The description of a file for its client. Throws SyntaxError if the bytes describe none. */
 export function showFile(bytes: Uint8Array, seal: ChannelSeal, sealedId: string): Uint8Array {
-  const file = parseObject(bytes);
-  const changed = new Map<string, unknown>([['id', sealedId]]);
-  const uploaded = readStamp(seal, file['filename']);
-  if (uploaded) changed.set('filename', uploaded.filename);
-  return editObject(bytes, editsOf(changed));
+  return editObject(bytes, editsOf(fileChanges(sealedId, readStamp(seal, parseObject(bytes)['filename']))));
+}
+
+/** What a client gets otherwise of a file. `uploaded`: undefined: it was not uploaded here. */
+export function fileChanges(sealedId: string, uploaded: UploadedName | undefined): ChangedMembers {
+  return new Map([['id', sealedId], ...(uploaded ? ([['filename', uploaded.filename]] as const) : [])]);
 }

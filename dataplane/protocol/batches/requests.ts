@@ -73,19 +73,28 @@ export function readLineFacts(form: BatchForm, chunk: Uint8Array): readonly Line
 /** How the lines of a chunk are sent. */
 export interface LinesPlan {
   readonly protocol: ProviderKind;
-  readonly plan: Omit<RequestPlan, 'maxOutputTokens'>;
-  /** The output limit of each line; undefined: it has no output. */
-  readonly limits: readonly (number | undefined)[];
+  /** One for each model. */
+  readonly plans: readonly Omit<RequestPlan, 'maxOutputTokens'>[];
+  readonly lines: readonly LinePlan[];
+}
+
+export interface LinePlan {
+  /** The output limit; undefined: the request has no output. */
+  readonly limit: number | undefined;
+  /** The place of its model's plan. */
+  readonly plan: number;
 }
 
 /** The same lines as the provider gets them. Throws RequestFault for what its protocol cannot express. */
-export function writeLines(form: BatchForm, chunk: Uint8Array, { protocol, plan, limits }: LinesPlan): Uint8Array {
+export function writeLines(form: BatchForm, chunk: Uint8Array, { protocol, plans, lines }: LinesPlan): Uint8Array {
   const written = linesOf(chunk).map((line, index) => {
     const { customId, endpoint, body, parsed } = readLine(form, line);
     const { kind, path } = KINDS[endpoint];
     // the provider's own endpoint, to which bodies of this kind pass through
     const converter = converterOf(kind, protocol, { client: 'OpenAI' });
-    const sent = converter?.request(body, parsed, { ...plan, maxOutputTokens: limits[index] });
+    const { limit: maxOutputTokens, plan = 0 } = lines[index] ?? {};
+    const how = plans[plan];
+    const sent = how && converter?.request(body, parsed, { ...how, maxOutputTokens });
     if (sent?.path !== path) throw new Error(`${protocol} has no batches of ${kind}`);
     return Buffer.concat([head(form, customId, endpoint), onOneLine(sent.body), END]);
   });

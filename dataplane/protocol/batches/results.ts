@@ -6,7 +6,7 @@ import { isAnthropicError } from '../anthropic/errors.ts';
 import { meterMessage } from '../anthropic/stream-meter.ts';
 import { decodeUtf8 } from '../bytes.ts';
 import type { Meter } from '../converter.ts';
-import { isRecord } from '../fields.ts';
+import { isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
 import { meterCompletions } from '../openai/completions.ts';
@@ -37,22 +37,30 @@ const METERS: Readonly<Record<BatchEndpoint, ReadResponse>> = {
   '/v1/messages': (message) => (isAnthropicError(message) ? undefined : meterMessage(message)),
 };
 
+/** What a request that succeeded consumed. */
+export interface UsedResult {
+  readonly meter: Meter;
+  /** As the provider names it; undefined: it does not. */
+  readonly model: string | undefined;
+}
+
 export interface Results {
-  /** What each request that succeeded consumed. */
-  readonly meters: readonly Meter[];
+  /** Of each request that succeeded. */
+  readonly used: readonly UsedResult[];
   readonly lines: number;
 }
 
 /** Reads the lines of a chunk. Throws SyntaxError if one is no result. */
 export function readResults(endpoint: BatchEndpoint, chunk: Uint8Array): Results {
   const lines = linesOf(chunk);
-  const meters = lines.map((line) => {
+  const used = lines.map((line): UsedResult | undefined => {
     const result = parseEventData(decodeUtf8(line));
     if (!result) throw new SyntaxError('a line is no result of a batch');
     const response = endpoint === '/v1/messages' ? messageIn(result) : bodyIn(result);
-    return response && METERS[endpoint](response);
+    const meter = response && METERS[endpoint](response);
+    return meter && { meter, model: textOf(response['model']) };
   });
-  return { meters: meters.filter((meter) => meter !== undefined), lines: lines.length };
+  return { used: used.filter((each) => each !== undefined), lines: lines.length };
 }
 
 function bodyIn({ response }: JsonRecord): JsonRecord | undefined {

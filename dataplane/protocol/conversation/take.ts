@@ -77,7 +77,7 @@ export function takes(
 }
 
 /** Names or refuses what the client's reader found no place for. Throws RequestFault. */
-export function settleUnread({ unread }: Conversation, { provider, dropped }: Taker): void {
+export function settleUnread({ unread }: Pick<Conversation, 'unread'>, { provider, dropped }: Taker): void {
   for (const { path, handling, why } of unread) {
     if (handling === 'Refused') throw unsupported(path, provider, why);
     dropped.add(path);

@@ -10,6 +10,7 @@ import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import type { Converter } from '../converter.ts';
 import { embeddingsOnGemini } from '../embeddings-on-gemini.ts';
+import { imagesOnImagen } from '../images-on-imagen.ts';
 import { parseEventData } from '../json-value.ts';
 import type { OpenAIEndpoints } from '../openai/endpoints.ts';
 import { readFormWithFiles } from '../openai/form-fields.ts';
@@ -54,6 +55,7 @@ export const gemini: Provider = {
     Gemini: geminiPassthrough,
   },
   endpoints: { embeddings: embeddingsOnGemini, images, imageEdits },
+  imagen: imagesOnImagen,
   geminiEndpoints: { embedContent, batchEmbedContents, predict },
   tokenCounters: {
     Anthropic: tokenCounter,

@@ -25,7 +25,7 @@ const DEFAULTS: JsonRecord = {
   truncation: 'disabled',
   user: null,
 };
-const UNSTORED: ResponseStorage = { isKept: false, previousId: undefined };
+const UNSTORED: ResponseStorage = { isKept: false, previousId: undefined, conversationId: undefined };
 const NO_REASONING = { effort: null, summary: null };
 const TEXT = { format: { type: 'text' } };
 const SCHEMA_FORMAT = { description: null, strict: false };
@@ -37,7 +37,8 @@ export function writeRepeatedFields(request: JsonRecord, storage?: ResponseStora
 }
 
 /** The members that follow from the request; an empty one has the defaults. */
-export function repeatedFields(request: JsonRecord, { isKept, previousId }: ResponseStorage = UNSTORED): JsonRecord {
+export function repeatedFields(request: JsonRecord, storage: ResponseStorage = UNSTORED): JsonRecord {
+  const { isKept, previousId, conversationId } = storage;
   const { reasoning, text, tools } = request;
   const own = Object.entries(DEFAULTS).map(([name, value]) => [name, request[name] ?? value] as const);
   return {
@@ -47,6 +48,7 @@ export function repeatedFields(request: JsonRecord, { isKept, previousId }: Resp
     text: isRecord(text) ? repeatedText(text) : TEXT,
     background: false,
     previous_response_id: previousId ?? null,
+    ...(conversationId !== undefined && { conversation: { id: conversationId } }),
     store: isKept,
   };
 }

@@ -19,7 +19,7 @@ import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts'
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { sealedIdIn } from '../sealed-values.ts';
-import { ownResponseId } from './continued-input.ts';
+import { ownConversationId, ownResponseId } from './continued-input.ts';
 import { asksForCompaction, readInput, readVariables } from './response-input.ts';
 import { readResponseTools, readToolChoice, withToolLimit } from './response-tools.ts';
 
@@ -32,8 +32,10 @@ const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'prompt', feature: 'PromptTemplates' },
 ];
 
+type StoredField = 'previous_response_id' | 'conversation';
+
 /** References to stored state, and what to do instead. */
-const STORED_STATE: readonly { readonly field: string; readonly instead: string }[] = [
+const STORED_STATE: readonly { readonly field: StoredField; readonly instead: string }[] = [
   {
     field: 'previous_response_id',
     instead:
@@ -51,7 +53,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   const model = readModel(parsed);
   const stream = readFlag(parsed['stream'], 'stream');
   const storage = storageFacts(parsed);
-  refuseStoredState(parsed, storage.continues);
+  refuseStoredState(parsed, storage);
   const counts = startCounts(body.length);
   counts.units++;
   // what comes before is not in the body, and may fill the context
@@ -87,15 +89,28 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
 
 function storageFacts(parsed: JsonRecord): Partial<ChatFacts> {
   const continues = ownResponseId(parsed['previous_response_id']);
-  return { ...(continues !== undefined && { continues }), ...(parsed['store'] === false && { unstored: true }) };
+  const conversation = ownConversationId(parsed['conversation']);
+  return {
+    ...(continues !== undefined && { continues }),
+    ...(conversation !== undefined && { conversation }),
+    ...(parsed['store'] === false && { unstored: true }),
+  };
 }
 
-/** `continues`: what is not in the body, but will be before the call is sent. */
-function refuseStoredState(parsed: JsonRecord, continues: string | undefined): void {
+/** What the gateway keeps is not in the body, but will be before the call is sent. */
+function refuseStoredState(parsed: JsonRecord, own: Partial<ChatFacts>): void {
+  const isOwn = { previous_response_id: own.continues !== undefined, conversation: own.conversation !== undefined };
   for (const { field, instead } of STORED_STATE) {
     const value = parsed[field];
-    if (isGiven(value) && value !== continues && sealedIdIn(value) === undefined) throw unboundState(field, instead);
+    if (isGiven(value) && !isOwn[field] && sealedIdIn(value) === undefined) throw unboundState(field, instead);
   }
+  const both = STORED_STATE.every(({ field }) => isGiven(parsed[field]));
+  if (both && (isOwn.previous_response_id || isOwn.conversation))
+    throw new RequestFault(
+      'invalid_request',
+      'A request continues a response ("previous_response_id") or a conversation, but not both. Leave one out.',
+      'conversation',
+    );
 }
 
 function unboundState(field: string, instead: string): RequestFault {
@@ -103,10 +118,9 @@ function unboundState(field: string, instead: string): RequestFault {
   return new RequestFault('unsupported_parameter', message, field);
 }
 
-/** The error for a response that the gateway itself does not keep. */
-export function unkeptResponse(): RequestFault {
-  const [{ field, instead } = { field: '', instead: '' }] = STORED_STATE;
-  return unboundState(field, instead);
+/** The error for a response or a conversation of the gateway's own, where it keeps none. */
+export function unkeptState(param: StoredField): RequestFault {
+  return unboundState(param, STORED_STATE.find(({ field }) => field === param)?.instead ?? '');
 }
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {

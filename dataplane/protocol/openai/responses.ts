@@ -81,7 +81,7 @@ export function editRequest(
   const dropped = new DroppedFields();
   const changed =
     providerTools === 'Drop' ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped }) : UNCHANGED;
-  const opening = { seal, continuesKept: plan.storage?.previousId !== undefined, input: changed.get('input') };
+  const opening = { seal, continuesKept: continuesKept(plan), input: changed.get('input') };
   const { edits: opened, leftOut, sealedIds } = openRequest(body, parsed, opening);
   if (leftOut !== undefined) dropped.add(leftOut);
   const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
@@ -95,6 +95,11 @@ export function editRequest(
     dropped: dropped.params,
     ...(sealedIds.size > 0 && { notes: { sealedIds } }),
   };
+}
+
+/** The input begins with items that the gateway keeps. */
+function continuesKept({ storage }: Pick<RequestPlan, 'storage'>): boolean {
+  return storage?.previousId !== undefined || storage?.conversationId !== undefined;
 }
 
 /** A response that the provider makes in the background is stored under its id, and is read until it has ended. */

@@ -1,15 +1,14 @@
 /** Batches that exist, of both dialects; their creation is a call that costs money. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BatchForm } from '../../protocol/batches/requests.ts';
 import { deleteBatch, listBatches, requestBatch, streamResults } from '../../stored/batches.ts';
 import type { BatchRequest } from '../../stored/batches.ts';
-import { bufferedHeaders } from '../../stored/respond.ts';
 import type { BufferedResponse } from '../../stored/respond.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import type { PathRow } from '../paths.ts';
-import { leftBeforeEnd } from '../reply-stream.ts';
 import { serveReply } from '../serve-reply.ts';
+import { exchangeOf, sendStored } from '../stored-reply.ts';
 import { storedRequest } from '../stored-request.ts';
 import type { StoredExchange } from '../stored-request.ts';
 
@@ -44,7 +43,10 @@ export function batches(app: FastifyInstance, deps: ServerDeps): void {
       config: { endpoint: dialect.endpoint },
       handler: async (request, reply) => {
         const line = { ...dialect, method, below };
-        return send(reply, await use(deps, batchRequest(deps, exchangeOf(request, reply), line), request.params.id));
+        return sendStored(
+          reply,
+          await use(deps, batchRequest(deps, exchangeOf(request, reply), line), request.params.id),
+        );
       },
     });
   for (const [dialect, { path }] of [
@@ -71,10 +73,6 @@ function batchRequest(deps: ServerDeps, exchange: StoredExchange, { form, method
   return { ...storedRequest(deps, exchange, { method, below }), form, address: addressOf(exchange.request) };
 }
 
-function exchangeOf(request: FastifyRequest<object>, { raw }: FastifyReply): StoredExchange {
-  return { request, response: raw, left: leftBeforeEnd(raw) };
-}
-
 /** What the client has called, which a proxy before the gateway may have reached in another way. */
 function addressOf({ headers, protocol, host }: FastifyRequest<object>): string {
   // several proxies make a list, which begins with what the client called
@@ -85,8 +83,4 @@ function addressOf({ headers, protocol, host }: FastifyRequest<object>): string 
     .map((each) => each.trim());
   const scheme = forwarded === 'https' || forwarded === 'http' ? forwarded : protocol;
   return `${scheme}://${host}`;
-}
-
-function send(reply: FastifyReply, buffered: BufferedResponse): FastifyReply {
-  return reply.code(buffered.response.status).headers(bufferedHeaders(buffered)).send(buffered.body);
 }

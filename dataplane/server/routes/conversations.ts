@@ -4,14 +4,12 @@ import { GatewayError } from '../../errors.ts';
 import type { RequestBody } from '../../pipeline/request-body.ts';
 import type { ClientRequest } from '../../stored/client-request.ts';
 import { createConversation, requestConversation } from '../../stored/conversations.ts';
-import type { ConversationResponse } from '../../stored/conversations.ts';
-import { bufferedHeaders } from '../../stored/respond.ts';
+import type { ConversationResponse } from '../../stored/own-conversations.ts';
 import { bodyOf } from '../body.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
-import { leftBeforeEnd } from '../reply-stream.ts';
+import { exchangeOf, sendStored } from '../stored-reply.ts';
 import { storedRequest } from '../stored-request.ts';
-import type { StoredExchange } from '../stored-request.ts';
 
 interface Params {
   Params: { readonly id: string; readonly item: string };
@@ -50,17 +48,13 @@ function itemId(id: string): string {
   return id;
 }
 
-function exchangeOf(request: FastifyRequest<object>, { raw }: FastifyReply): StoredExchange {
-  return { request, response: raw, left: leftBeforeEnd(raw) };
-}
-
 function bodyIn(request: FastifyRequest<object>): RequestBody | undefined {
   const body = bodyOf(request);
   return body.bytes.length > 0 ? body : undefined;
 }
 
 function send(reply: FastifyReply, buffered: ConversationResponse): FastifyReply {
-  const { response, body, dropped } = buffered;
+  const { dropped } = buffered;
   if (dropped.length > 0) void reply.header('x-modelgateway-dropped', dropped.join(', '));
-  return reply.code(response.status).headers(bufferedHeaders(buffered)).send(body);
+  return sendStored(reply, buffered);
 }

@@ -2,14 +2,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { downloadFile, listFiles, requestFile, uploadFile } from '../../stored/files.ts';
 import type { ClientRequest } from '../../stored/client-request.ts';
-import { bufferedHeaders } from '../../stored/respond.ts';
-import type { BufferedResponse } from '../../stored/respond.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
-import { leftBeforeEnd } from '../reply-stream.ts';
 import { serveReply } from '../serve-reply.ts';
+import { exchangeOf, sendStored } from '../stored-reply.ts';
 import { storedRequest } from '../stored-request.ts';
 
 interface IdParams {
@@ -22,7 +20,7 @@ export function files(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.fileUpload.path, OPTIONS, async (request, reply) => {
     const received = receive(deps, { endpoint: 'files', request, reply, read: unread });
     const stored = storedFrom(deps, request, { reply, method: 'POST' });
-    return send(reply, await uploadFile(deps, stored, { received, ...callerOf(request) }));
+    return sendStored(reply, await uploadFile(deps, stored, { received, ...callerOf(request) }));
   });
   app.get(PATHS.files.path, OPTIONS, (request, reply) =>
     listFiles(deps, storedFrom(deps, request, { reply, method: 'GET' })),
@@ -33,7 +31,7 @@ export function files(app: FastifyInstance, deps: ServerDeps): void {
       url: path,
       method,
       handler: async (request, reply) =>
-        send(reply, await requestFile(deps, storedFrom(deps, request, { reply, method }), request.params.id)),
+        sendStored(reply, await requestFile(deps, storedFrom(deps, request, { reply, method }), request.params.id)),
     });
   app.get<IdParams>(
     PATHS.fileContent.path,
@@ -51,19 +49,11 @@ interface Line {
   readonly method: ClientRequest['method'];
 }
 
-function storedFrom(
-  deps: ServerDeps,
-  request: FastifyRequest<object>,
-  { reply: { raw }, method }: Line,
-): ClientRequest {
-  return storedRequest(deps, { request, response: raw, left: leftBeforeEnd(raw) }, { method, below: '' });
+function storedFrom(deps: ServerDeps, request: FastifyRequest<object>, { reply, method }: Line): ClientRequest {
+  return storedRequest(deps, exchangeOf(request, reply), { method, below: '' });
 }
 
 /** A file is read as a batch, not as a call. */
 function unread(): never {
   throw new Error('an upload is no call');
-}
-
-function send(reply: FastifyReply, buffered: BufferedResponse): FastifyReply {
-  return reply.code(buffered.response.status).headers(bufferedHeaders(buffered)).send(buffered.body);
 }

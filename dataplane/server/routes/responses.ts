@@ -3,14 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { ENDPOINTS } from '../../pipeline/endpoints/endpoints.ts';
 import type { ClientRequest } from '../../stored/client-request.ts';
-import { bufferedHeaders } from '../../stored/respond.ts';
 import { requestResponse, streamResponse } from '../../stored/responses.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
-import { leftBeforeEnd } from '../reply-stream.ts';
 import { serveReply } from '../serve-reply.ts';
+import { exchangeOf, sendStored } from '../stored-reply.ts';
 import { storedRequest } from '../stored-request.ts';
 import { splitUrl } from '../split-url.ts';
 
@@ -53,8 +52,7 @@ function asksForStream({ url }: FastifyRequest<IdParams>): boolean {
 
 function serveStored(deps: ServerDeps, line: Pick<ClientRequest, 'method' | 'below'>) {
   return async (request: FastifyRequest<IdParams>, reply: FastifyReply): Promise<FastifyReply> => {
-    const stored = storedRequest(deps, { request, response: reply.raw, left: leftBeforeEnd(reply.raw) }, line);
-    const buffered = await requestResponse(deps, stored, request.params.id);
-    return reply.code(buffered.response.status).headers(bufferedHeaders(buffered)).send(buffered.body);
+    const stored = storedRequest(deps, exchangeOf(request, reply), line);
+    return sendStored(reply, await requestResponse(deps, stored, request.params.id));
   };
 }

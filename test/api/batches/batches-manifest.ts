@@ -41,13 +41,18 @@ metadata: {name: message-batches}
 spec:
   models:
   - {name: claude-batch, contextTokens: 100000, maxOutputTokens: 4000}
+  - {name: claude-dear-batch, contextTokens: 100000, maxOutputTokens: 4000}
+  - {name: claude-same-batch, contextTokens: 100000, maxOutputTokens: 4000}
   channels:
   - name: direct
     protocol: Anthropic
     endpoints: [Chat, Batches]
     baseUrl: ${anthropicUrl}
     auth: {type: ApiKey, secretRef: {name: anthropic, key: apiKey}}
-    models: [{name: claude-batch, upstreamName: claude-upstream-9}]
+    models:
+    - {name: claude-batch, upstreamName: claude-upstream-9}
+    - {name: claude-dear-batch, upstreamName: claude-upstream-9-dear}
+    - {name: claude-same-batch, upstreamName: claude-upstream-9-latest}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
@@ -65,5 +70,7 @@ spec:
     serviceTiers: {batch: {multiplier: "0.333"}}
   - {name: batch-embed, vendor: OpenAI, quotaType: Token, modelRatio: "0.5", serviceTiers: {batch: {multiplier: "0.5"}}}
   - {name: claude-batch, vendor: Anthropic, quotaType: Token, modelRatio: "1", serviceTiers: {batch: {multiplier: "0.5"}}}
+  - {name: claude-dear-batch, vendor: Anthropic, quotaType: Token, modelRatio: "3", serviceTiers: {batch: {multiplier: "0.5"}}}
+  - {name: claude-same-batch, vendor: Anthropic, quotaType: Token, modelRatio: "1"}
 `;
 }

@@ -13,6 +13,18 @@ import { batchesManifest } from './batches-manifest.ts';
 
 const SLOW_KEY = 'sk-test-slow-000000000000000000000000000000000';
 
+const GROUPED_KEY = 'sk-test-grouped-000000000000000000000000000000';
+/** A group that may have few requests on the channel of batches, and a key in it. */
+const GROUPED = `
+${keyManifest('grouped', GROUPED_KEY, 'groupRef: {name: few}')}
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: few}
+spec:
+  allowedNamespaces: {from: All}
+  routes: [{routeRef: {name: batches}, rateLimits: {requestsPerMinute: 3}}]
+`;
+
 let stack: TestStack;
 let provider: BatchProvider;
 
@@ -21,6 +33,7 @@ beforeAll(async () => {
     files: (urls) => ({
       'batches.yaml': batchesManifest(urls),
       'slow.yaml': keyManifest('slow', SLOW_KEY, 'rateLimits: {requestsPerMinute: 1}'),
+      'grouped.yaml': GROUPED,
     }),
   });
 });
@@ -122,6 +135,15 @@ describe('a file of a batch', () => {
     assert.equal((await call('GET', '/v1/files', KEYS.poor)).body.data.length, 3);
     assert.equal((await create(rest.data[0].id)).status, 200, 'a batch is made of a listed file');
     provider.end(provider.made.at(-1) ?? '', { status: 'failed' });
+  });
+  it('takes the limits of its group on the channel', async () => {
+    const made = await upload(line('a'), { key: GROUPED_KEY });
+    assert.equal(made.status, 200, made.text);
+    const path = `/v1/files/${made.json().id}`;
+    const seen: number[] = [];
+    for (let count = 0; count < 3; count++) seen.push((await call('GET', path, GROUPED_KEY)).status);
+    assert.deepEqual(seen, [200, 200, 429]);
+    assert.equal((await call('GET', path)).status, 200, 'others pass');
   });
   it('is listed by one request of the limits by the minute, however many pages the provider has', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e']) await upload(line(id));

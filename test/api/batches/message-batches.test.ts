@@ -58,12 +58,12 @@ async function call(method: string, path: string, key: string = KEYS.main): Prom
 const recordOf = async (callId: string): Promise<Json> => (await get(stack, `/v1/usage/${callId}`)).json();
 const spent = async (): Promise<bigint> => (await spending(stack)).spent;
 
-function message(input: number, output: number): object {
+function message(input: number, output: number, model = 'claude-upstream-9'): object {
   return {
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
-    model: 'claude-upstream-9',
+    model,
     content: [{ type: 'text', text: 'hi' }],
     stop_reason: 'end_turn',
     usage: { input_tokens: input, output_tokens: output, service_tier: 'batch' },
@@ -122,6 +122,39 @@ describe('a batch of messages', () => {
     );
     const foreign = await fetch(ended.results_url, { headers: headersOf(KEYS.poor) });
     assert.deepEqual([foreign.status, ((await foreign.json()) as Json).type], [404, 'error']);
+  });
+  it('for several models of a channel is held and billed by each, and has one record', async () => {
+    const before = await spent();
+    const dear = { model: 'claude-dear-batch', max_tokens: 2 * LIMIT };
+    const { id, ownId, callId } = await make([request('a'), request('b', dear), request('c', dear), request('d')]);
+    assert.deepEqual(
+      requestsOf(provider.created[0]).map(({ params }) => [(params as Json).model, (params as Json).max_tokens]),
+      [
+        ['claude-upstream-9', LIMIT],
+        ['claude-upstream-9-dear', 2 * LIMIT],
+        ['claude-upstream-9-dear', 2 * LIMIT],
+        ['claude-upstream-9', LIMIT],
+      ],
+    );
+    const charged = (await spent()) - before;
+    assert.ok(charged >= (2n + 3n * 4n) * BigInt(LIMIT) * BATCH_PRICE, String(charged));
+    provider.end(ownId, {
+      status: 'completed',
+      responses: {
+        // in any order
+        b: message(30, 5, 'claude-upstream-9-dear-20260101'),
+        d: message(7, 1),
+        c: message(10, 5, 'claude-upstream-9-dear'),
+        a: message(40, 9, 'claude-upstream-9-20260101'),
+      },
+    });
+    await call('GET', `/${id}`);
+    assert.equal((await spent()) - before, (57n + 3n * 50n) * BATCH_PRICE);
+    const record = await recordOf(callId);
+    assert.deepEqual(
+      [record.status, record.model, record.input_tokens, record.output_tokens],
+      ['Succeeded', 'claude-batch', 87, 20],
+    );
   });
   it.each(['expired', 'cancelled'] as const)('that %s costs what had ended', async (status) => {
     const before = await spent();
@@ -196,9 +229,14 @@ describe('a batch of messages', () => {
   });
   it.each([
     [
-      'with another model',
+      'with another model that has no batches',
       { requests: [request('a'), request('b', { model: 'claude-model' })] },
-      /In request 2 .*another model/,
+      /In request 2 .*takes batches/,
+    ],
+    [
+      'with two names of one model',
+      { requests: [request('a'), request('b', { model: 'claude-same-batch' })] },
+      /In request 2 .*one model of the provider/,
     ],
     ['with a stream', { requests: [request('a', { stream: true })] }, /not streamed/],
     [

@@ -372,6 +372,51 @@ describe("images in Google's protocol", () => {
       assert.equal(answer.headers.get('x-modelgateway-cost-usd'), cost, JSON.stringify(parameters));
     }
   });
+  it("are made by OpenAI's endpoint too, and cost what came", async () => {
+    const made = { mimeType: 'image/jpeg', bytesBase64Encoded: PNG };
+    const better = { ...made, prompt: 'a better cat' };
+    for (const [asked, predictions, data, cost] of [
+      [
+        { n: 2, size: '1024x1024' },
+        [better, made],
+        [{ b64_json: PNG, revised_prompt: 'a better cat' }, { b64_json: PNG }],
+        '0.08',
+      ],
+      [{ n: 2, size: '2048x2048' }, [made, { raiFilteredReason: 'no' }], [{ b64_json: PNG }], '0.06'],
+      [{ n: 3, size: '1K' }, [{ raiFilteredReason: 'A person.' }], [], '0.00'],
+      [{ size: '1536x1024' }, [made], [{ b64_json: PNG }], '0.04'],
+      // more than was asked for
+      [{ size: '1K' }, [made, made], [{ b64_json: PNG }, { b64_json: PNG }], '0.04'],
+    ] as const) {
+      stack.openai.clear();
+      stack.openai.script(json({ predictions }));
+      const answer = await post(stack, '/v1/images/generations', { model: 'imagen', prompt: 'a cat', ...asked });
+      assert.equal(answer.status, 200, answer.text);
+      const sent = await stack.openai.request(0);
+      assert.equal(sent.path, IMAGES);
+      assert.deepEqual(Object(sent.json()['parameters'])['sampleCount'], 'n' in asked ? asked.n : 1);
+      const { data: got, output_format: format, refusal } = answer.json();
+      assert.deepEqual(got, data);
+      assert.deepEqual([format, refusal], data.length > 0 ? ['jpeg', undefined] : [undefined, 'A person.']);
+      assert.equal(answer.headers.get('x-modelgateway-cost-usd'), cost, JSON.stringify(asked));
+    }
+    stack.openai.clear();
+    const error = { code: 400, message: 'The prompt is no good.', status: 'INVALID_ARGUMENT' };
+    stack.openai.script(json({ error }, { status: 400 }), json({ predictions: [made] }));
+    const refused = await post(stack, '/v1/images/generations', { model: 'imagen', prompt: 'a cat', size: '1K' });
+    assert.equal(refused.status, 400, refused.text);
+    assert.match(refused.json().error.message, /The prompt is no good/);
+    // in the other thread
+    const long = await post(stack, '/v1/images/generations', {
+      model: 'imagen',
+      prompt: 'cat '.repeat(80_000),
+      size: '1K',
+      quality: 'high',
+    });
+    assert.equal(long.status, 200, long.text);
+    assert.equal(long.headers.get('x-modelgateway-dropped'), 'quality');
+    assert.equal((await stack.openai.request(1)).path, IMAGES);
+  });
   it('of more than 8 MiB are counted as they pass', async () => {
     const large = { mimeType: 'image/png', bytesBase64Encoded: PNG + 'A'.repeat(6 * 1024 * 1024) };
     stack.openai.script(json({ predictions: [large, large] }));
@@ -401,14 +446,22 @@ describe("images in Google's protocol", () => {
       assert.deepEqual([info.reason, violation.fieldViolations[0].field], [reason, field], JSON.stringify(body));
     }
     assert.equal(stack.openai.requests.length, 0);
-    for (const [path, more] of [
-      ['generations', {}],
-      ['edits', { image: `data:image/png;base64,${PNG}` }],
+    // refused by its own conversion
+    for (const [more, field] of [
+      [{ stream: true }, 'stream'],
+      [{ n: 9 }, 'n'],
+      [{ output_format: 'webp' }, 'output_format'],
+      [{ image: `data:image/png;base64,${PNG}` }, 'image'],
     ] as const) {
-      const imagen = await post(stack, `/v1/images/${path}`, { model: 'imagen', prompt: 'a cat', size: '1K', ...more });
+      const { error } = (
+        await post(stack, '/v1/images/generations', { model: 'imagen', prompt: 'a cat', size: '1K', ...more })
+      ).json();
+      assert.equal(error.param, field, JSON.stringify(error));
+    }
+    const edit = { model: 'imagen', prompt: 'a cat', size: '1K', image: `data:image/png;base64,${PNG}` };
+    const imagen = await post(stack, '/v1/images/edits', edit);
       assert.equal(imagen.status, 404);
       assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
-    }
     assert.equal(stack.openai.requests.length, 0);
     const other = await post(stack, '/v1beta/models/image-model:predict', { instances: [instance] });
     assert.match(other.json().error.message, /POST \/v1\/images\/generations/);

@@ -264,6 +264,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/fair-worker.ts',
       'runtime/owner-only.ts',
       'dataplane/sealing',
+      'dataplane/turns.ts',
       'dataplane/ledger/valkey/connection.ts',
       'dataplane/ledger/valkey/location.ts',
       ...LEDGER_CONTRACT,
@@ -379,6 +380,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'converter.ts': ['platforms'],
     'embeddings-on-gemini.ts': ['gemini', 'openai', 'providers'],
     'gemini-embeddings-on-openai.ts': ['gemini', 'openai'],
+    'images-on-imagen.ts': ['conversation', 'gemini', 'providers'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
@@ -454,7 +456,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/upstream': 'one call to one channel',
   'dataplane/xds': 'receives the configuration from an operator, and caches it on disk',
   'dataplane/pipeline': 'the order of a call, a file per stage',
-  'dataplane/kept': 'responses that the gateway keeps where their provider keeps none, encrypted for each account',
+  'dataplane/kept':
+    'conversations, and responses that their provider keeps not, which the gateway keeps encrypted for each account',
   'dataplane/jobs': 'what providers go on with after a call: polls, and ends',
   'dataplane/stored': 'what providers store and clients request: responses, conversations, videos',
   'dataplane/tokenizer': 'counts tokens, in a thread of its own',

@@ -48,9 +48,9 @@ class Scene {
   start(): Poller {
     return startPoller({
       ledger: { claimJobs: (nowMs, againMs, limit) => this.#claim(nowMs, againMs, limit) },
-      poll: (each, signal) => {
+      poll: (each, signal, reading) => {
         this.looks.push(`${each.jobId}@${this.nowMs / 1000}`);
-        return this.poll(each, signal);
+        return this.poll(each, signal, reading);
       },
       recordEnd: (each, { end }) => {
         this.ends.push(`${each.jobId} ${end}`);
@@ -132,6 +132,26 @@ describe('the poller', () => {
     scene.poll = () => (++looks < 4 ? Promise.reject(new Error('502')) : Promise.resolve({ end: 'Failed' as const }));
     await scene.pass(60);
     assert.deepEqual([scene.ends, scene.troubles], [['v Failed'], ['v: Error: 502', 'v: Error: 502', 'v: Error: 502']]);
+    await scene.poller.stop();
+  });
+  it('polls other jobs of a channel while results are read, of which it reads a few at a time', async () => {
+    const batches = Array.from({ length: 6 }, (_, index) => ({ ...job(`b${index}`), terms: BATCH_TERMS }));
+    const scene = new Scene([...batches, job('v'), job('w')]);
+    const reads: (() => void)[] = [];
+    scene.poll = ({ terms }, _signal, reading) => {
+      if (terms === undefined) return Promise.resolve({ end: 'Completed' as const });
+      reading();
+      return new Promise((resolve) => {
+        reads.push(() => resolve({ end: 'Completed' }));
+      });
+    };
+    await scene.pass(10);
+    assert.deepEqual([reads.length, scene.ends.toSorted()], [4, ['v Completed', 'w Completed']]);
+    for (let read = reads.shift(); read; read = reads.shift()) {
+      read();
+      await scene.pass(2);
+    }
+    assert.equal(scene.ends.length, 8);
     await scene.poller.stop();
   });
   const stuck: readonly [what: string, poll: PollerDeps['poll']][] = [

@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, it } from 'vitest';
 import { deleteFileStore, openFileStore } from '../../../../dataplane/kept/file-store.ts';
 import { ResponseTable } from '../../../../dataplane/kept/response-table.ts';
-import { MOST_DROPPED } from '../../../../dataplane/kept/store.ts';
-import type { NewResponse, NoRoom, ResponseStore } from '../../../../dataplane/kept/store.ts';
+import { HEAD_BYTES, MOST_DROPPED } from '../../../../dataplane/kept/store.ts';
+import type { NewKept, NotPut, KeptStore } from '../../../../dataplane/kept/store.ts';
 import { freeBytes } from '../../../../dataplane/kept/valkey-room.ts';
 import { openValkeyStore } from '../../../../dataplane/kept/valkey-store.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
@@ -23,7 +23,7 @@ const folder = await mkdtemp(join(tmpdir(), 'mgw-kept-'));
 afterAll(() => rm(folder, { recursive: true }));
 
 const at = (id: string, account = ACCOUNT): { account: string; id: string } => ({ account, id });
-const response = (id: string, more: Partial<NewResponse> = {}): NewResponse => ({
+const response = (id: string, more: Partial<NewKept> = {}): NewKept => ({
   ...at(id),
   bytes: Buffer.from(`bytes of ${id}`),
   nowMs: Date.now(),
@@ -32,12 +32,12 @@ const response = (id: string, more: Partial<NewResponse> = {}): NewResponse => (
   ...more,
 });
 
-async function textOf(store: ResponseStore, id: string, account = ACCOUNT): Promise<string | undefined> {
+async function textOf(store: KeptStore, id: string, account = ACCOUNT): Promise<string | undefined> {
   const bytes = await store.get(at(id, account), Date.now());
   return bytes && Buffer.from(bytes).toString();
 }
 
-function promises(name: string, open: () => ResponseStore | Promise<ResponseStore>): void {
+function promises(name: string, open: () => KeptStore | Promise<KeptStore>): void {
   describe(name, () => {
     it('returns the bytes, to their account only, until they are deleted', async () => {
       const store = await open();
@@ -63,6 +63,29 @@ function promises(name: string, open: () => ResponseStore | Promise<ResponseStor
       await store.put(response('resp_1'));
       await store.put(response('resp_1', { bytes: Buffer.from('new') }));
       assert.equal(await textOf(store, 'resp_1'), 'new');
+      await store.close();
+    });
+    it('replaces only what was read, and keeps that where there is no room for the new', async () => {
+      const store = await open();
+      const bytesOf = (fill: number, size = 3_000): Buffer => Buffer.alloc(size, fill);
+      const headOf = async (): Promise<Uint8Array> =>
+        ((await store.get(at('conv_1'), Date.now())) ?? Buffer.alloc(0)).subarray(0, HEAD_BYTES);
+      const put = async (fill: number, replaces: Uint8Array, size = 3_000): Promise<NotPut | undefined> =>
+        store.put(response('conv_1', { bytes: bytesOf(fill, size), replaces, maxBytes: 8_500 }));
+      assert.equal(await put(1, bytesOf(1, HEAD_BYTES)), 'Changed', 'there is none');
+      await store.put(response('conv_1', { bytes: bytesOf(1) }));
+      const first = await headOf();
+      assert.equal(await put(2, first), undefined);
+      assert.equal(await put(3, first), 'Changed');
+      assert.equal(await put(3, await headOf(), 9_000), 'AccountFull');
+      assert.ok(bytesOf(2, HEAD_BYTES).equals(await headOf()));
+      // the oldest of all makes no room for itself, and what has changed is the latest
+      await store.put(response('resp_1', { bytes: bytesOf(4), maxBytes: 8_500 }));
+      assert.equal(await put(5, await headOf(), 6_000), undefined);
+      assert.deepEqual(
+        [await store.sizeOf(at('resp_1'), Date.now()), (await store.get(at('conv_1'), Date.now()))?.length],
+        [undefined, 6_000],
+      );
       await store.close();
     });
     it("makes room by the account's oldest ones, and by no other account's", async () => {
@@ -127,7 +150,7 @@ function promises(name: string, open: () => ResponseStore | Promise<ResponseStor
       for (let count = 0; count < 2 * MOST_DROPPED + 20; count++)
         await store.put(response(`resp_${count}`, { bytes, keepMs: count < MOST_DROPPED + 10 ? 1 : DAY_MS }));
       await sleep(5);
-      const put = (): Promise<NoRoom | undefined> => store.put(response('resp_new', { bytes, maxBytes: 50 }));
+      const put = (): Promise<NotPut | undefined> => store.put(response('resp_new', { bytes, maxBytes: 50 }));
       const results = [await put(), await put(), await put(), await put()];
       assert.equal(results[0], 'AccountFull');
       assert.deepEqual(results.slice(2), [undefined, undefined]);
@@ -147,7 +170,7 @@ if (server) {
 }
 
 /** The store once it is connected. */
-async function connected(store: ResponseStore): Promise<ResponseStore> {
+async function connected(store: KeptStore): Promise<KeptStore> {
   for (let tries = 0; tries < 500; tries++) {
     const answers = await store.sizeOf(at('x'), Date.now()).then(
       () => true,
@@ -163,7 +186,7 @@ describe.skipIf(!server)('the Valkey of responses', () => {
   const prefix = `kept${randomUUID().slice(0, 8)}`;
   const bytes = Buffer.alloc(3_000, 1);
   const command = async (...args: readonly string[]): Promise<unknown> => server?.command(...args);
-  const openHere = async (): Promise<ResponseStore> => {
+  const openHere = async (): Promise<KeptStore> => {
     let nowMs = 0;
     // every put asks the server anew
     return connected(openValkeyStore(`${server?.url}?prefix=${prefix}`, { monotonicMs: () => (nowMs += 10_000) }));
@@ -216,7 +239,7 @@ describe('the file of responses', () => {
   });
   it('makes room by the oldest ones of all accounts', async () => {
     const store = openFileStore(join(folder, 'total.db'));
-    const put = (id: string, account: string): Promise<NoRoom | undefined> =>
+    const put = (id: string, account: string): Promise<NotPut | undefined> =>
       store.put(response(id, { account, bytes: Buffer.alloc(90), maxBytes: 100 }));
     for (let account = 0; account < 18; account++) assert.equal(await put('resp_1', `team/${account}`), undefined);
     const sizes = await Promise.all(

@@ -4,11 +4,13 @@ import { describe, it } from 'vitest';
 import { BillSum } from '#price/price.ts';
 import { compilePrice } from '#price/sheet.ts';
 import { BatchBill } from '../../../../dataplane/pipeline/batches/batch-bill.ts';
-import { decodeTerms, encodeTerms, isOfBatch } from '../../../../dataplane/pipeline/billing-terms.ts';
+import { decodeBatchTerms, decodeTerms, encodeTerms, isOfBatch } from '../../../../dataplane/pipeline/billing-terms.ts';
+import { servedName } from '../../../../dataplane/pipeline/batches/served-name.ts';
 import { worstCaseProgress } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
-import type { CallBounds } from '../../../../dataplane/pipeline/context.ts';
-import type { Meter, ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
+import type { BatchModel, CallBounds } from '../../../../dataplane/pipeline/context.ts';
+import type { UsedResult } from '../../../../dataplane/protocol/batches/results.ts';
+import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
 import { UNREPORTED_USAGE } from '../../../../dataplane/protocol/usage.ts';
 
 const E9 = 10n ** 9n;
@@ -68,8 +70,8 @@ const TERMS: BillingTerms = {
   },
 };
 
-function meter(input: number, output: number, more: Partial<ReportedUsage> = {}): Meter {
-  return { reported: { ...UNREPORTED_USAGE, input, output, ...more }, final: true, outputBytes: 1 };
+function used(input: number, output: number, more: Partial<ReportedUsage> = {}, model = 'm'): UsedResult {
+  return { meter: { reported: { ...UNREPORTED_USAGE, input, output, ...more }, final: true, outputBytes: 1 }, model };
 }
 
 /** By the definition: billionths of nano-USD per token, summed, and rounded half up. */
@@ -88,11 +90,11 @@ describe('the bill of a batch', () => {
     const requests = Array.from({ length: 500 }, (_, index) => [(index * 37) % 190, (index * 11) % 40] as const);
     const stored = encodeTerms(TERMS);
     assert.ok(isOfBatch(stored));
-    const terms = decodeTerms(stored);
+    const terms = decodeBatchTerms(stored);
     assert.ok(terms);
-    for (const each of [TERMS, terms]) {
+    for (const each of [[TERMS], terms]) {
       const bill = new BatchBill(each);
-      for (const [input, output] of requests) bill.add(meter(input, output, { serviceTier: 'standard' }));
+      for (const [input, output] of requests) bill.add(used(input, output, { serviceTier: 'standard' }));
       const { costNanoUsd, upstreamCostNanoUsd, tokens, usageSource, lines = [] } = bill.progress;
       assert.deepEqual([costNanoUsd, upstreamCostNanoUsd], [expected(requests), expected(requests)]);
       assert.equal(bill.count, 500);
@@ -112,13 +114,13 @@ describe('the bill of a batch', () => {
     }
   });
   it('of nothing is nothing', () => {
-    const { costNanoUsd, tokens, lines } = new BatchBill(TERMS).progress;
+    const { costNanoUsd, tokens, lines } = new BatchBill([TERMS]).progress;
     assert.deepEqual([costNanoUsd, tokens.input, lines], [0n, 0, []]);
   });
   it('caps each request at the largest bounds, and says so', () => {
-    const bill = new BatchBill(TERMS);
-    bill.add(meter(5, 1));
-    bill.add(meter(10_000, 10_000));
+    const bill = new BatchBill([TERMS]);
+    bill.add(used(5, 1));
+    bill.add(used(10_000, 10_000));
     const { tokens, usageSource, costNanoUsd } = bill.progress;
     assert.deepEqual([tokens.input, tokens.output, usageSource], [1_005, 51, 'Implausible']);
     assert.equal(
@@ -130,10 +132,75 @@ describe('the bill of a batch', () => {
     );
   });
   it('of a response without usage takes the average estimate of the input', () => {
-    const bill = new BatchBill(TERMS);
-    bill.add({ reported: UNREPORTED_USAGE, final: false, outputBytes: 0 });
+    const bill = new BatchBill([TERMS]);
+    bill.add({ meter: { reported: UNREPORTED_USAGE, final: false, outputBytes: 0 }, model: 'm' });
     const { tokens, usageSource } = bill.progress;
     assert.deepEqual([tokens.input, usageSource], [10, 'Estimated']);
+  });
+});
+
+describe('the bill of a batch for several models', () => {
+  const dear = compilePrice(
+    {
+      quotaType: 'Token',
+      ratioBaseUsdE9: E9,
+      modelRatioE9: 0n,
+      completionRatioE9: 0n,
+      cacheRatioE9: 0n,
+      cacheWriteRatioE9: 0n,
+      requestNanoUsd: 0n,
+      usdPerMillion: { input: 5n * E9, output: 25n * E9 },
+    },
+    E9 * E9,
+  );
+  const { candidate } = TERMS;
+  const model = (upstreamModel: string, bounds: CallBounds): BatchModel => ({
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    candidate: { ...candidate, upstreamModel } as BatchModel['candidate'],
+    bounds,
+    oneHourCache: false,
+    asksForReasoning: false,
+    modalities: [],
+  });
+  const models = [model('claude-haiku', together), model('claude-opus', { ...together, price: dear })];
+  const terms: BillingTerms = { ...TERMS, routed: { ...TERMS.routed, call: { ...TERMS.routed.call, models } } };
+  const stored = encodeTerms(terms);
+
+  it('counts each request at the price of its model, and one of an unknown model at the dearest', () => {
+    assert.ok(isOfBatch(stored));
+    assert.equal(decodeTerms(stored), undefined, 'they are no terms of a single call');
+    const read = decodeBatchTerms(stored);
+    assert.equal(read?.length, 2);
+    const bill = new BatchBill(read);
+    bill.add(used(3, 1, {}, 'claude-haiku-20251001'));
+    bill.add(used(5, 2, {}, 'claude-opus'));
+    const cheap = 3n * 13n + 17n;
+    const { costNanoUsd, tokens } = bill.progress;
+    // $5 and $25 per million are 5,000 and 25,000 nano-USD per token
+    assert.equal(costNanoUsd, 75_000n + (cheap * 333_333_333n + 5_000_000_000n) / 10_000_000_000n);
+    assert.deepEqual([tokens.input, tokens.output], [8, 3]);
+    bill.add(used(1, 0, {}, 'another'));
+    assert.equal(bill.progress.costNanoUsd - costNanoUsd, 5_000n);
+  });
+  it('of a batch for one model is stored as before', () => {
+    assert.match(encodeTerms(TERMS), /^batch1:/);
+    assert.match(stored, /^batch2:/);
+    assert.equal(decodeBatchTerms('batch3:x'), undefined);
+  });
+});
+
+describe('the model of a result', () => {
+  it.each([
+    ['claude-opus-4', 0],
+    ['claude-opus-4-20250514', 0],
+    ['claude-opus-4-1-20250805', 1],
+    ['claude-haiku-20251001', 2],
+    ['claude-haiku-latest', 2],
+    ['claude-opus', undefined],
+    ['claude-opus-45', undefined],
+    [undefined, undefined],
+  ] as const)('%s is found', (served, index) => {
+    assert.equal(servedName(['claude-opus-4', 'claude-opus-4-1', 'claude-haiku-latest'], served), index);
   });
 });
 

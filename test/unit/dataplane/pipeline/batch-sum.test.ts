@@ -10,25 +10,23 @@ import { openai } from '../../../../dataplane/protocol/openai/provider.ts';
 import type { Candidate, KeyState, State } from '../../../../dataplane/state/state.ts';
 
 const E9 = 10n ** 9n;
-const price = compilePrice(
-  {
-    quotaType: 'Token',
-    ratioBaseUsdE9: E9,
-    modelRatioE9: 0n,
-    completionRatioE9: 0n,
-    cacheRatioE9: 0n,
-    cacheWriteRatioE9: 0n,
-    requestNanoUsd: 0n,
-    usdPerMillion: { input: 3n * E9, output: 15n * E9, imageInput: 5n * E9 },
-    perUse: { webSearchNanoUsd: 10_000_000n },
-    contextTiers: [{ above: 500, usdPerMillion: undefined, inputMultiplierE9: 2n * E9, outputMultiplierE9: 2n * E9 }],
-    serviceTiers: [
-      { name: 'batch', usdPerMillion: undefined, multiplierE9: E9 / 2n, contextTiers: [] },
-      { name: 'priority', usdPerMillion: undefined, multiplierE9: 4n * E9, contextTiers: [] },
-    ],
-  },
-  E9 * E9,
-);
+const stated: Parameters<typeof compilePrice>[0] = {
+  quotaType: 'Token',
+  ratioBaseUsdE9: E9,
+  modelRatioE9: 0n,
+  completionRatioE9: 0n,
+  cacheRatioE9: 0n,
+  cacheWriteRatioE9: 0n,
+  requestNanoUsd: 0n,
+  usdPerMillion: { input: 3n * E9, output: 15n * E9, imageInput: 5n * E9 },
+  perUse: { webSearchNanoUsd: 10_000_000n },
+  contextTiers: [{ above: 500, usdPerMillion: undefined, inputMultiplierE9: 2n * E9, outputMultiplierE9: 2n * E9 }],
+  serviceTiers: [
+    { name: 'batch', usdPerMillion: undefined, multiplierE9: E9 / 2n, contextTiers: [] },
+    { name: 'priority', usdPerMillion: undefined, multiplierE9: 4n * E9, contextTiers: [] },
+  ],
+};
+const price = compilePrice(stated, E9 * E9);
 
 const candidate = {
   group: 'g',
@@ -90,7 +88,11 @@ describe('the sum of a batch', () => {
       });
     const sum = sumOf(call(), call({ input: 800, limit: 10 }), call({ input: 7, limit: 9_999 }));
     assert.equal(sum.amountNanoUsd, alone(100, 50) + alone(800, 10) + alone(7, 400));
-    assert.deepEqual(sum.limits, [50, 10, 400], 'what each request is sent');
+    assert.deepEqual(
+      sum.lines.map(({ limit }) => limit),
+      [50, 10, 400],
+      'what each request is sent',
+    );
     const { together, onlyTier, background } = sum.callOf(openai.chat.OpenAI);
     assert.deepEqual([onlyTier, background], ['batch', true]);
     assert.ok(together);
@@ -135,6 +137,46 @@ describe('the sum of a batch', () => {
       () => sum.add(call(more), '/v1/chat/completions'),
       (error: { details?: { param?: string } }) => error.details?.param === param,
     );
+  });
+  it('has several models of its channel, each at its price, if their results can be told apart', () => {
+    const other = (name: string, upstreamModel: string, times: bigint): Candidate => ({
+      ...candidate,
+      upstreamModel,
+      model: { ...candidate.model, name },
+      price: compilePrice({ ...stated, usdPerMillion: { input: 3n * times * E9, output: 15n * times * E9 } }, E9 * E9),
+    });
+    const channelOf = (each: Candidate): BatchSum['channel'] => ({
+      candidate: each,
+      price: each.price ?? price,
+      key,
+      state,
+      form: 'OpenAI',
+    });
+    const sum = sumOf(call());
+    const one = sum.amountNanoUsd;
+    assert.deepEqual([sum.knows('m'), sum.knows('n')], [true, false]);
+    const elsewhere = { ...other('n', 'n', 2n), target: { ...candidate.target, id: 'r/d' } };
+    assert.throws(() => sum.takeModel('n', [channelOf(elsewhere)]), /No channel serves both "m" and "n"/);
+    assert.throws(() => sum.takeModel('n', [channelOf(other('n', 'up-latest', 2n))]), /one model of the provider/);
+    sum.takeModel('n', [channelOf(elsewhere), channelOf(other('n', 'down', 2n))]);
+    sum.add(call({ model: 'n', limit: 20 }), '/v1/chat/completions');
+    assert.equal(sum.amountNanoUsd - one, sumOf(call({ limit: 20 })).amountNanoUsd * 2n);
+    assert.deepEqual(sum.lines, [
+      { limit: 50, plan: 0 },
+      { limit: 20, plan: 1 },
+    ]);
+    const { model, models, together } = sum.callOf(openai.chat.OpenAI);
+    assert.deepEqual(
+      [model, models?.map(({ candidate: { upstreamModel }, bounds }) => [upstreamModel, bounds.outputTokens])],
+      [
+        'm',
+        [
+          ['up', 50],
+          ['down', 20],
+        ],
+      ],
+    );
+    assert.equal(together?.amountNanoUsd, sum.amountNanoUsd);
   });
   it('is of one endpoint, also where two are of one kind', () => {
     const sum = sumOf(call());

@@ -1,8 +1,9 @@
 /** A call that continues a kept response holds memory for it from before it is read until its body is dropped. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { KeptResponses, MAX_KEPT_BYTES, NotKept, READING_FACTOR } from '../../../../dataplane/kept/kept-responses.ts';
-import type { ResponseStore } from '../../../../dataplane/kept/store.ts';
+import { KeptResponses, MAX_KEPT_BYTES } from '../../../../dataplane/kept/kept-responses.ts';
+import { NotKept, READING_FACTOR } from '../../../../dataplane/kept/kept-values.ts';
+import type { KeptStore } from '../../../../dataplane/kept/store.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { MemoryBudget } from '../../../../dataplane/memory-budget.ts';
 import type { Authenticated, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
@@ -17,7 +18,7 @@ const INPUT = Buffer.from(`[{"role":"user","content":"${'x'.repeat(1_000)}"}]`);
 const RESPONSE = Buffer.from(`{"id":"${ID}","output":[{"type":"message","role":"assistant","content":[]}]}`);
 
 /** Keeps one response at a time. */
-function memoryStore(more: Partial<ResponseStore> = {}): ResponseStore {
+function memoryStore(more: Partial<KeptStore> = {}): KeptStore {
   let bytes: Uint8Array | undefined;
   return {
     put: async (response) => {
@@ -56,7 +57,7 @@ interface World {
   readonly call: Authenticated;
 }
 
-function worldOf(store: ResponseStore, bytes = 1_000_000): World {
+function worldOf(store: KeptStore, bytes = 1_000_000): World {
   const memory = new CountedMemory({ maxBodyBytes: bytes, maxBufferedBytes: bytes });
   const kept = new KeptResponses({ store, days: 1, maxBytes: 1e9 }, { nowMs: () => 0 });
   const body = new RequestBody(Buffer.from(`{"input":"y","previous_response_id":"${ID}"}`));
@@ -95,7 +96,7 @@ describe('a call that continues a kept response', () => {
   it('is refused where there is no room, before anything is read', async () => {
     let reads = 0;
     const store = memoryStore();
-    const counted = { ...store, get: (...given: Parameters<ResponseStore['get']>) => (reads++, store.get(...given)) };
+    const counted = { ...store, get: (...given: Parameters<KeptStore['get']>) => (reads++, store.get(...given)) };
     const { memory, kept, deps, call } = worldOf(counted, 2_000);
     await keep(kept);
     await assert.rejects(continueResponse(deps, call, ID), { code: 'rate_limit_exceeded' });

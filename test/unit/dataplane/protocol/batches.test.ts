@@ -72,7 +72,11 @@ describe('a line', () => {
   });
   it('is written anew, on one line whatever reads it', () => {
     const spread = line().replace('"hi"', '\r"h\u2028\u0085i"').replace('"a"', '"\u2029"');
-    const plan = { protocol: 'OpenAI', plan: PLAN, limits: [7, 8] } as const;
+    const lines = [
+      { limit: 7, plan: 1 },
+      { limit: 8, plan: 0 },
+    ];
+    const plan = { protocol: 'OpenAI', plans: [{ ...PLAN, upstreamModel: 'other' }, PLAN], lines } as const;
     const written = text(writeLines('OpenAI', Buffer.from(`${spread}\n${line()}`), plan));
     assert.doesNotMatch(written, /[\r\u2028\u2029\u0085]/);
     const all = written
@@ -88,7 +92,7 @@ describe('a line', () => {
       ]),
       [
         ['\u2029', 'up', 'h\u2028\u0085i', 7],
-        ['a', 'up', 'hi', 8],
+        ['a', 'other', 'hi', 8],
       ],
     );
   });
@@ -128,16 +132,16 @@ describe('results', () => {
 
   it('count what succeeded', () => {
     const lines = [
-      result({ status_code: 200, body: { choices: [], usage } }),
+      result({ status_code: 200, body: { model: 'm-1', choices: [], usage } }),
       result({ status_code: 500, body: { choices: [], usage } }),
       result({ status_code: 200, body: { error: { message: 'no' } } }),
       result(null),
     ];
-    const { meters, lines: count } = readResults('/v1/chat/completions', Buffer.from(lines.join('\n')));
+    const { used, lines: count } = readResults('/v1/chat/completions', Buffer.from(lines.join('\n')));
     assert.equal(count, 4);
     assert.deepEqual(
-      meters.map(({ reported }) => [reported.input, reported.output]),
-      [[3, 2]],
+      used.map(({ meter: { reported }, model }) => [model, reported.input, reported.output]),
+      [['m-1', 3, 2]],
     );
   });
   it('of completions without usage are measured by their texts', () => {
@@ -145,9 +149,9 @@ describe('results', () => {
       { index: 0, text: 'four' },
       { index: 1, text: 'more' },
     ];
-    const { meters } = readResults('/v1/completions', Buffer.from(result({ status_code: 200, body: { choices } })));
+    const { used } = readResults('/v1/completions', Buffer.from(result({ status_code: 200, body: { choices } })));
     assert.deepEqual(
-      meters.map(({ outputBytes }) => outputBytes),
+      used.map(({ meter: { outputBytes } }) => outputBytes),
       [8],
     );
   });

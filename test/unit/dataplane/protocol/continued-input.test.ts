@@ -7,7 +7,7 @@ import { lastEventData } from '../../../../dataplane/protocol/sse.ts';
 const ID = `resp_${'0f'.repeat(16)}`;
 const continued = (body: string, input: string, output = '[]'): string => {
   const response = Buffer.from(`{"id":"x","output":${output},"text":{"output":[7]}}`);
-  return Buffer.from(continueInput(Buffer.from(body), { input: Buffer.from(input), response })).toString();
+  return Buffer.from(continueInput(Buffer.from(body), { input: Buffer.from(input), response }).body).toString();
 };
 
 describe('an own id', () => {

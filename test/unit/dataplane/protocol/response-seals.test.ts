@@ -21,7 +21,7 @@ function sent(
   readonly dropped: readonly string[] | undefined;
 } {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }));
-  const storage = { isKept: false, previousId };
+  const storage = { isKept: false, previousId, conversationId: undefined };
   const plan = {
     upstreamModel: 'm',
     maxOutputTokens: undefined,
