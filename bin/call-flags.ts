@@ -52,7 +52,7 @@ export function addCallFlags(command: Command): Command {
     .addOption(
       flag(
         '--store-responses-days <DAYS>',
-        'how long responses of models whose provider stores none are kept, encrypted, for previous_response_id; 0: never',
+        'how long conversations, and responses whose provider stores none, are kept, encrypted; 0: never',
       )
         .default(0)
         .argParser(parseDays),

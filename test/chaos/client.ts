@@ -6,6 +6,17 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { LETTER, LETTER_BYTES } from './fate.ts';
 import type { CallPlan } from './plan.ts';
 
+const ENDS = /\[DONE\]|message_stop|response\.completed|response\.incomplete/;
+const ENDED = /^data: \[DONE\]$|^event: (?:message_stop|response\.completed|response\.incomplete)$/m;
+const RESPONSE_EVENTS = /^event: response\./m;
+
+/** Events of a response repeat its text once it is whole. */
+function generated(text: string): string {
+  if (!RESPONSE_EVENTS.test(text)) return text;
+  const deltas = text.split('\n').filter((line) => line.includes('"response.output_text.delta"'));
+  return deltas.join('');
+}
+
 export interface CallLog {
   readonly plan: CallPlan;
   /** Milliseconds since the epoch. */
@@ -129,9 +140,13 @@ class Client {
     this.#text += piece;
     this.#pieces++;
     const { leaving, fault } = this.#plan;
-    if (piece.includes('[DONE]') || piece.includes('message_stop')) this.#ended();
+    if (ENDS.test(piece)) this.#ended();
     if (leaving.stage === 'mid-stream' && this.#pieces >= leaving.pieces) this.#leave();
-    if (leaving.stage === 'before end' && /"finish_reason":"|"message_delta"/.test(this.#text)) this.#leave();
+    if (
+      leaving.stage === 'before end' &&
+      /"finish_reason":"|"message_delta"|"response.output_item.done"/.test(this.#text)
+    )
+      this.#leave();
     if (fault !== 'slow reader' || this.#pieces > 3) return;
     this.#response?.pause();
     setTimeout(() => this.#response?.resume(), 200);
@@ -158,7 +173,7 @@ class Client {
       id: header('x-request-id') ?? '',
       status: this.#response?.statusCode ?? 0,
       end: this.#end(),
-      textBytes: (this.#text.split(LETTER).length - 1) * LETTER_BYTES,
+      textBytes: (generated(this.#text).split(LETTER).length - 1) * LETTER_BYTES,
       costUsd: header('x-modelgateway-cost-usd'),
       maxTokens: header('x-modelgateway-max-tokens'),
       said: this.#text.slice(0, SAID),
@@ -168,7 +183,7 @@ class Client {
   #end(): CallLog['end'] {
     if (!(this.#response?.headers['content-type'] ?? '').startsWith('text/event-stream'))
       return this.#complete ? 'Whole' : 'None';
-    if (/^event: error$|^data: \{"error"/m.test(this.#text)) return 'Error';
-    return /^data: \[DONE\]$/m.test(this.#text) || /^event: message_stop$/m.test(this.#text) ? 'Whole' : 'None';
+    if (/^event: (?:error|response\.failed)$|^data: \{"error"/m.test(this.#text)) return 'Error';
+    return ENDED.test(this.#text) ? 'Whole' : 'None';
   }
 }

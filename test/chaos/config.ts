@@ -4,7 +4,7 @@
  * is nano-USD.
  */
 import { keyManifest } from '../support/manifests.ts';
-import { costField, costsManifest, dollarFields, extrasOf, imageFields, secondFields } from './price-extras.ts';
+import { costField, costsManifest, dollarFields, extrasOf, imageFields, lengthFields } from './price-extras.ts';
 
 export const KEY_NAMES = ['free', 'lower', 'refuse', 'smart', 'cheap', 'dear', 'daily', 'solo'] as const;
 export type KeyName = (typeof KEY_NAMES)[number];
@@ -14,7 +14,7 @@ export const GROUP_NAMES = ['main', 'cheap', 'dear', 'smart'] as const;
 export type GroupName = (typeof GROUP_NAMES)[number];
 export const CHAT_MODELS = ['gpt-model', 'claude-model', 'mixed-model', 'flat-model', 'omni-model'] as const;
 export type ModelName =
-  (typeof CHAT_MODELS)[number] | 'image-model' | 'sized-image-model' | 'film-model' | 'embed-model';
+  (typeof CHAT_MODELS)[number] | 'image-model' | 'sized-image-model' | 'film-model' | 'voice-model' | 'embed-model';
 
 /** The parts of a key that never change. */
 export const KEYS: Readonly<
@@ -57,7 +57,10 @@ export interface Price {
   readonly cacheRatio: string;
   readonly cacheWriteRatio: string;
   readonly cacheWrite1hRatio: string;
-  /** Of a price by the look of images: that of every other image. Of one by the second: that of a second. */
+  /**
+   * Of a price by the look of images: that of every other image. Of one by the second: that of a second. Of one by the
+   * character: that of a million.
+   */
   readonly requestUsd: string;
 }
 
@@ -197,7 +200,7 @@ export function platformManifest({ url, nobody }: Places): string {
       'openai',
       `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: omni-model, ${chat}}, ` +
         '{name: image-model, endpoints: [Images]}, {name: sized-image-model, endpoints: [Images], inputs: [Text, Image]}, ' +
-        '{name: film-model, endpoints: [Videos]}, ' +
+        '{name: film-model, endpoints: [Videos]}, {name: voice-model, endpoints: [Speech]}, ' +
         `{name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
       channel('openai/first', ', weight: 90') +
         `  - {name: nobody, protocol: OpenAI, baseUrl: "${nobody}/v1", ` +
@@ -260,7 +263,7 @@ function prices({ prices: all }: Config): string {
 function mainFields(name: string, price: Price): string {
   const { quotaType, requestUsd, modelRatio, completionRatio, cacheRatio, cacheWriteRatio, cacheWrite1hRatio } = price;
   if (quotaType === 'Request')
-    return imageFields(name, requestUsd) ?? secondFields(name, requestUsd) ?? `requestUsd: "${requestUsd}"`;
+    return imageFields(name, requestUsd) ?? lengthFields(name, requestUsd) ?? `requestUsd: "${requestUsd}"`;
   return (
     dollarFields(name, modelRatio) ??
     `modelRatio: "${modelRatio}", completionRatio: "${completionRatio}", ` +

@@ -94,7 +94,14 @@ export function fateOf(seed: number, round: number, asked: Asked): Fate {
       return {
         kind: 'garbage',
         headMs,
-        what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const),
+        // bytes of any kind are speech
+        what: dice.pick([
+          'html',
+          'empty',
+          'truncated',
+          'other JSON',
+          asked.kind === 'speech' ? 'html' : 'bytes',
+        ] as const),
       };
     case 'answer':
       return answerFate(dice, asked, headMs);
@@ -207,6 +214,7 @@ function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, st
 function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   const { figures, pieces } = fate;
   if (asked.kind === 'images') return openaiImages(asked.answers, { ...fate.look });
+  if (asked.kind === 'speech') return spoken(pieces);
   if (asked.kind === 'videos')
     return json({ id: fate.videoId, object: 'video', status: 'completed', seconds: fate.seconds });
   if (asked.kind === 'embeddings')
@@ -231,6 +239,12 @@ function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   }
   const usage = figures ? anthropicFigures(figures, fate) : null;
   return unquoted(asked.stream ? anthropicStream(pieces, { usage }) : anthropicMessage({ content: pieces, usage }));
+}
+
+/** More audio than the gateway holds back for the end. */
+function spoken(pieces: readonly string[]): Reply {
+  const bytes = `ID3${'~'.repeat(1_000)}`.repeat(pieces.length);
+  return { headers: { 'content-type': 'audio/mpeg' }, steps: [{ kind: 'send', bytes, tokens: 1 }] };
 }
 
 function unquoted(reply: Reply): Reply {

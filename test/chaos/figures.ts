@@ -13,7 +13,7 @@ import type { Detail } from './price-extras.ts';
 /** The properties of a request that decide its figures. */
 export interface FiguresAsked {
   readonly protocol: Protocol;
-  readonly kind: 'chat' | 'embeddings' | 'images' | 'videos';
+  readonly kind: 'chat' | 'embeddings' | 'images' | 'videos' | 'speech';
   readonly bodyBytes: number;
   /** The searches of the web that the request allows. */
   readonly searches: number;

@@ -153,6 +153,9 @@ function generationsOf({
     const said = billedSeconds(plan.generations, fate?.kind === 'answer' ? fate.seconds : undefined);
     return record.status === 'Succeeded' ? [said] : [plan.generations, said, 0];
   }
+  // of speech that breaks off, some audio may have come
+  if (plan.path === '/v1/audio/speech')
+    return record.status === 'Succeeded' ? [plan.generations] : [plan.generations, 0];
   if (!isOfImages(plan)) return [plan.generations];
   if (record.status === 'Withheld') return [plan.generations, 0];
   return [record.status === 'ProviderCut' ? 0 : plan.generations];
@@ -196,7 +199,7 @@ function waysOf(each: Case): readonly Way[] {
   };
   if (
     record?.status === 'Succeeded' &&
-    (['images', 'videos'].includes(asked.kind) || (fate.lie !== 'none' && fate.lie !== 'NaN'))
+    (['images', 'videos', 'speech'].includes(asked.kind) || (fate.lie !== 'none' && fate.lie !== 'NaN'))
   )
     return [seen];
   return mixtures(seen, unseen).filter(

@@ -7,6 +7,7 @@ import { readChatFacts as readAnthropic } from '../../dataplane/protocol/anthrop
 import { estimateInput } from '../../dataplane/protocol/estimate.ts';
 import { readEmbeddingsFacts } from '../../dataplane/protocol/openai/embeddings.ts';
 import { readChatFacts as readOpenai } from '../../dataplane/protocol/openai/facts.ts';
+import { readResponseFacts as readResponse } from '../../dataplane/protocol/openai/response-facts.ts';
 import { CONTEXT_TOKENS, IMAGE_TOKENS, KEYS } from './config.ts';
 import type { ChannelName, Config, GroupName, KeyName, ModelName, Price } from './config.ts';
 import {
@@ -19,6 +20,7 @@ import {
   REGION,
   REGIONS,
   SEARCHES,
+  SPEAKING,
   STEPS,
   TIER,
   TIERS,
@@ -40,6 +42,9 @@ const BASE_E9 = 2n * E9;
 const TOKEN_DENOMINATOR = 10n ** (9n * 9n + 6n - 9n);
 /** Three factors of 10⁻⁹ (channel, two ratios) of nano-USD. */
 const UNIT_DENOMINATOR = E9 ** 3n;
+
+/** Speech is priced by so many characters. */
+const CHARACTERS = 1_000_000n;
 
 /** What decides the price of a call. */
 export interface Priced {
@@ -73,7 +78,8 @@ export function priceOf(config: Config, payer: { key: KeyName; group: string }, 
   const multiplier = e9(own.multiplier ?? '1');
   if (price.quotaType === 'Request') {
     const each = own.requestUsd === undefined ? imagePrice(what, price.requestUsd) : e9(own.requestUsd);
-    return rounded(each * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR);
+    const units = what.model === SPEAKING ? CHARACTERS : 1n;
+    return rounded(each * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR * units);
   }
   const tables = own.rates
     ? tablesOf(
@@ -269,10 +275,12 @@ function e9(decimal: string): bigint {
 export function estimatedInput({ path, body }: Pick<CallPlan, 'path' | 'body'>): number {
   const parsed = JSON.parse(body) as Record<string, unknown>;
   if (path === '/v1/embeddings') return readEmbeddingsFacts(Buffer.from(body), parsed).estimatedTokens;
-  if (isOfImages({ path }) || path === '/v1/videos') return 0;
-  const facts = (path === '/v1/messages' ? readAnthropic : readOpenai)(Buffer.from(body), parsed);
+  if (isOfImages({ path }) || path === '/v1/videos' || path === '/v1/audio/speech') return 0;
+  const facts = FACTS[path === '/v1/messages' || path === '/v1/responses' ? path : 'others'](Buffer.from(body), parsed);
   return estimateInput(facts, { contextTokens: CONTEXT_TOKENS, imageTokens: IMAGE_TOKENS });
 }
+
+const FACTS = { '/v1/messages': readAnthropic, '/v1/responses': readResponse, others: readOpenai } as const;
 
 /** The region that a call asks for; undefined: none. */
 export function regionIn({ body }: Pick<CallPlan, 'body'>): string | undefined {

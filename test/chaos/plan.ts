@@ -22,14 +22,21 @@ export interface CallPlan {
   /** After the round's start. */
   readonly startMs: number;
   readonly key: KeyName;
-  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings' | ImagePath | '/v1/videos';
+  readonly path:
+    | '/v1/responses'
+    | '/v1/chat/completions'
+    | '/v1/messages'
+    | '/v1/embeddings'
+    | ImagePath
+    | '/v1/videos'
+    | '/v1/audio/speech';
   readonly model: ModelName;
   readonly stream: boolean;
   /** The body, complete; a client may send less of it. */
   readonly body: string;
   /** The client's output limit; undefined: none. */
   readonly maxTokens: number | undefined;
-  /** What a price per request is multiplied by: images, or the seconds of a video. */
+  /** What a price per request is multiplied by: images, the seconds of a video, or the characters of speech. */
   readonly generations: number;
   readonly fault: 'none' | 'broken JSON' | 'dripped' | 'slow reader';
   readonly leaving: Leaving;
@@ -105,6 +112,7 @@ function planConfig(dice: Dice): Config {
       'image-model': requestPrice(dice, 0.004),
       'sized-image-model': requestPrice(dice, 0.006),
       'film-model': requestPrice(dice, 0.001),
+      'voice-model': requestPrice(dice, 12),
     },
   };
 }
@@ -196,11 +204,15 @@ function planCall(dice: Dice, n: number): CallPlan {
     fault: weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }),
     leaving: planLeaving(dice),
   };
-  switch (weighted(dice, { chat: 81, images: 9, videos: 5, embeddings: 5 })) {
+  switch (weighted(dice, { chat: 68, responses: 8, images: 9, videos: 5, embeddings: 5, speech: 5 })) {
     case 'images':
       return planImages(dice, common);
     case 'videos':
       return planVideo(dice, common);
+    case 'responses':
+      return planResponse(dice, common);
+    case 'speech':
+      return planSpeech(dice, common);
     case 'embeddings':
       return {
         ...common,
@@ -246,6 +258,14 @@ function planVideo(dice: Dice, common: Common): CallPlan {
   const asked = dice.chance(0.5) ? seconds : String(seconds);
   const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), seconds: asked });
   return { ...common, path: '/v1/videos', model, stream: false, maxTokens: undefined, generations: seconds, body };
+}
+
+function planSpeech(dice: Dice, common: Common): CallPlan {
+  const model = 'voice-model';
+  const input = promptOf(dice, common.n);
+  const body = JSON.stringify({ model, input, voice: 'alloy' });
+  const generations = input.length;
+  return { ...common, path: '/v1/audio/speech', model, stream: false, maxTokens: undefined, generations, body };
 }
 
 const PIXELS = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -294,6 +314,22 @@ function planChat(dice: Dice, common: Common): CallPlan {
     generations: convertsOnly ? 1 : answers,
     body: JSON.stringify(fields),
   };
+}
+
+/** Converted on every channel, so that the gateway keeps the response unless it is told not to. */
+function planResponse(dice: Dice, common: Common): CallPlan {
+  const model = dice.pick(KEYS[common.key].group === 'cheap' ? CHEAP_MODELS : MOST_MODELS);
+  const stream = dice.chance(0.6);
+  const maxTokens = dice.chance(0.85) ? between(dice, 20, 1_200) : undefined;
+  const text = promptOf(dice, common.n);
+  const fields = {
+    model,
+    stream,
+    input: dice.chance(0.5) ? text : [{ role: 'user', content: text }],
+    ...(maxTokens !== undefined && { max_output_tokens: maxTokens }),
+    ...(dice.chance(0.25) && { store: false }),
+  };
+  return { ...common, path: '/v1/responses', model, stream, maxTokens, generations: 1, body: JSON.stringify(fields) };
 }
 
 /** What only Anthropic's channels do: searches of the web, and a region. */

@@ -271,10 +271,14 @@ export function imageFields(model: string, otherUsd: string): string | undefined
   return entries && `perImage: [${[...entries, { usd: otherUsd }].map(text).join(', ')}]`;
 }
 
-/** The main field of a price by the second; undefined: the model has none. */
-export function secondFields(model: string, usd: string): string | undefined {
-  return model === 'film-model' ? `perSecondUsd: "${usd}"` : undefined;
+/** The main field of a price by the second or the character; undefined: the model has none. */
+export function lengthFields(model: string, usd: string): string | undefined {
+  if (model === 'film-model') return `perSecondUsd: "${usd}"`;
+  return model === SPEAKING ? `perMillionCharactersUsd: "${usd}"` : undefined;
 }
+
+/** The model whose price is by the character. */
+export const SPEAKING = 'voice-model';
 
 function stepsField(model: string): readonly string[] {
   const steps = STEPS[model as ModelName]?.map(

@@ -84,6 +84,7 @@ const KINDS = [
   ['/images/generations', 'images'],
   ['/images/edits', 'images'],
   ['/videos', 'videos'],
+  ['/audio/speech', 'speech'],
 ] as const;
 
 /** Undefined: no client of this round can have caused the request. */

@@ -218,6 +218,7 @@ const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set([
   'image-model',
   'sized-image-model',
   'film-model',
+  'voice-model',
   'embed-model',
 ]);
 

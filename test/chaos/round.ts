@@ -11,6 +11,7 @@ import { send } from './client.ts';
 import type { CallLog } from './client.ts';
 import { diceOf } from './dice.ts';
 import { injectFaults, planFaults } from './faults.ts';
+import { keptTell } from './kept.ts';
 import { byName } from './ledger-file.ts';
 import { LOAD_MS, planRound } from './plan.ts';
 import type { CallPlan } from './plan.ts';
@@ -103,6 +104,7 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...(await world.books.contradictions()),
       ...balance(await world.books.tally(), all),
       ...(await keysTell(world, round % world.members)),
+      ...(await keptTell(world, { ...evidence, memberOf })),
       ...refusedAsFull(evidence, { pauses: evidence.happened.pauses, memberOf }),
       ...reconcile(evidence).filter((each) => !(world.ledger === 'forgetful' && INTERRUPTED.test(each))),
     ],

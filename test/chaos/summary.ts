@@ -2,6 +2,7 @@
 import type { BillLine } from '#price/bill.ts';
 import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
+import { isStored } from './kept.ts';
 import type { LedgerRecord } from './ledger-file.ts';
 import type { RoundResult } from './round.ts';
 import { seenHolds } from './watch.ts';
@@ -39,6 +40,7 @@ export function summarise({ round, faults, evidence, violations, durationMs }: R
       abandoned: by('Abandoned'),
       withheld: by('Withheld'),
       estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
+      'stored responses': calls.filter(isStored).length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
       ...statuses(calls),
       ...dimensionsOf(records),
@@ -90,6 +92,7 @@ function dimensionsOf(records: readonly LedgerRecord[]): Record<string, number> 
     ['billed several requests', several.length],
     ['billed requests of different steps', mixed.length],
     withLine('second of a video', ({ dimension }) => dimension === 'second'),
+    withLine('characters of speech', ({ dimension }) => dimension === 'character'),
     withLine('image by size or quality', ({ size, quality }) => (size ?? quality) !== undefined),
   ]);
 }

@@ -38,6 +38,8 @@ const EDIT_MS = 40_000;
 const SETTLED_MS = 1_500;
 const GAUGES = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'] as const;
 
+const KEEPING = ['--store-responses-days', '1'];
+
 export interface World extends AsyncDisposable {
   readonly ledger: LedgerKind;
   readonly provider: ChaosProvider;
@@ -175,7 +177,7 @@ class ChaosWorld implements World {
   }
 
   async #start(member: number): Promise<GatewayProcess> {
-    const process = await this.#home.start('--data', this.#dataDir(member), ...this.#store.flags(member));
+    const process = await this.#home.start('--data', this.#dataDir(member), ...KEEPING, ...this.#store.flags(member));
     this.#outputs.push({ process, read: 0 });
     void process.exited.then((code) => this.#exited(member, process, code));
     return process;

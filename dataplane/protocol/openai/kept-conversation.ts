@@ -111,8 +111,8 @@ function update(
   conversation: Conversation,
   { id, request }: Extract<ConversationWork, { readonly work: 'Update' }>,
 ): WorkedConversation {
-  const metadata = readMetadata(parseObject(request, parseLossless)['metadata']);
-  const head = { ...conversation.head, metadata };
+  const { metadata: given } = parseObject(request, parseLossless);
+  const head = { ...conversation.head, ...(given !== undefined && { metadata: readMetadata(given) }) };
   return { conversation: pack({ ...conversation, head }), body: describe(head, id) };
 }
 

@@ -87,6 +87,8 @@ describe('a conversation that the gateway keeps', () => {
       run(conversation, { work: 'Update', id: ID, request: bytesOf({ metadata }) });
     const { body } = update({ c: 'd' });
     assert.deepEqual(json(body), { id: ID, object: 'conversation', created_at: 7, metadata: { c: 'd' } });
+    assert.deepEqual(Object(json(update(undefined).body)).metadata, { a: 'b' }, 'without any it stays');
+    assert.deepEqual(Object(json(update(null).body)).metadata, {});
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`n${index}`, '']));
     for (const metadata of ['x', [1], { a: 1 }, { a: 'x'.repeat(513) }, { ['x'.repeat(65)]: '' }, many])
       assert.throws(() => update(metadata), { name: 'RequestFault', param: 'metadata' });
