@@ -6,9 +6,9 @@
 import { isTenantKind } from '#crds/kinds.ts';
 import type { ApiKey, Kind } from '#crds/types.gen.ts';
 import { KEY_ENTRY, secretRefOf } from '#objects/key-secret.ts';
-import { allOf } from '#objects/resources.ts';
+import { allOf, objectsOf } from '#objects/resources.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
-import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
+import { changeManifest, createManifest, deleteManifest, findObject } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import type { ManifestSource } from './files/source.ts';
 import { readOnlyReason } from './files/write-file.ts';
