@@ -2,7 +2,7 @@
  * [P] Converts objects of the API server to objects of the store. Only what the gateway reads is kept, and none of it
  * may be arbitrarily long: whoever may write an object would otherwise decide about the operator's memory.
  */
-import { PLURALS } from '#crds/types.gen.ts';
+import { KINDS } from '#crds/types.gen.ts';
 import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
 import {
   KEY_ENTRY,
@@ -33,7 +33,7 @@ const MAX_LABELS = 64;
 
 /** The API path of a kind's objects, in one namespace or in all. */
 export function pathOfKind(kind: Kind, namespace?: string): string {
-  return `/apis/modelgateway.dev/v1alpha1/${namespace === undefined ? '' : `namespaces/${namespace}/`}${PLURALS[kind]}`;
+  return `/apis/modelgateway.dev/v1alpha1/${namespace === undefined ? '' : `namespaces/${namespace}/`}${KINDS[kind].plural}`;
 }
 
 /** The API path of Secrets. */

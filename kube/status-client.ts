@@ -2,6 +2,7 @@
  * Writes statuses by server-side apply. Each owner has a field manager that names the gateway, so that two gateways of
  * one cluster do not overwrite each other's fields.
  */
+import { isTenantKind } from '#crds/kinds.ts';
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { ObjectVersion } from '#objects/live-object.ts';
@@ -42,8 +43,7 @@ export function createStatusClient({
    * True if the gateway owns the object's status. A platform object in another namespace may belong to another gateway,
    * whose fields are not taken over.
    */
-  const isOurs = ({ kind, namespace }: ObjectVersion): boolean =>
-    kind === 'ApiKey' || kind === 'Account' || namespace === gatewayNamespace;
+  const isOurs = ({ kind, namespace }: ObjectVersion): boolean => isTenantKind(kind) || namespace === gatewayNamespace;
 
   async function write(
     target: ObjectVersion,

@@ -3,6 +3,7 @@
  * decides, and its audit log names the person. Lists come from the operator's cache, filtered to what the person may
  * read: docs/design/console.md says why.
  */
+import { isTenants } from '#crds/kinds.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import { MERGE_PATCH } from '#kube/client.ts';
@@ -195,10 +196,9 @@ function isWithin({ metadata }: Resource, readable: ReadableObjects): boolean {
 }
 
 /** A cluster may hold several gateways, each with a console of its own. */
-function isOfGateway({ kind, metadata, spec }: Resource, gatewayNamespace: string): boolean {
-  return kind === 'ApiKey' || kind === 'Account'
-    ? spec.gatewayNamespace === gatewayNamespace
-    : metadata.namespace === gatewayNamespace;
+function isOfGateway(object: Resource, gatewayNamespace: string): boolean {
+  const named = isTenants(object) ? object.spec.gatewayNamespace : object.metadata.namespace;
+  return named === gatewayNamespace;
 }
 
 function refuseOther<K extends Kind>(

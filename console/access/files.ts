@@ -3,11 +3,12 @@
  * statuses. A change edits the file that the object came from: the file is read again, the edit is validated first and
  * touches one place, and the console waits until the operator has applied it.
  */
+import { isTenantKind } from '#crds/kinds.ts';
 import type { ApiKey, Kind } from '#crds/types.gen.ts';
 import { KEY_ENTRY, secretRefOf } from '#objects/key-secret.ts';
-import { allOf } from '#objects/resources.ts';
+import { allOf, objectsOf } from '#objects/resources.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
-import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
+import { changeManifest, createManifest, deleteManifest, findObject } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import type { ManifestSource } from './files/source.ts';
 import { readOnlyReason } from './files/write-file.ts';
@@ -22,7 +23,6 @@ interface FilesAccessOptions extends FolderChanges {
 
 /** The name of the admin token's holder in the log. */
 const ADMIN = 'admin';
-const PLATFORM_KINDS: ReadonlySet<Kind> = new Set<Kind>(['Group', 'ModelRoute', 'PriceCatalog']);
 const READS: ReadonlySet<AccessVerb> = new Set<AccessVerb>(['get', 'list']);
 
 /** Access with the admin token of one machine. */
@@ -68,7 +68,7 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
     may,
     async namespaces(verb, kind) {
       if (!(await may(verb))) return [];
-      if (PLATFORM_KINDS.has(kind)) return [source.gatewayNamespace];
+      if (!isTenantKind(kind)) return [source.gatewayNamespace];
       return [...new Set([source.gatewayNamespace, ...source.resources.namespaces.keys()])].sort();
     },
   };

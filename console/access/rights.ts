@@ -3,7 +3,7 @@
  * of ten thousand keys costs a handful of reviews. The rules that the server lists tell which namespaces are worth a
  * review; they are a hint and never grant anything.
  */
-import { API_GROUP, PLURALS } from '#crds/types.gen.ts';
+import { API_GROUP, KINDS } from '#crds/types.gen.ts';
 import type { Kind } from '#crds/types.gen.ts';
 import type { KubeClient } from '#kube/client.ts';
 import { hasStatus } from '#kube/errors.ts';
@@ -88,7 +88,7 @@ export function createRights({ client, nowMs }: RightsOptions): Rights {
     return answers.get([verb, kind, namespace, name].join(' '), async () => {
       const resourceAttributes = {
         group: API_GROUP,
-        resource: PLURALS[kind],
+        resource: KINDS[kind].plural,
         verb,
         ...(namespace !== undefined && { namespace }),
         ...(name !== undefined && { name }),
@@ -177,7 +177,7 @@ function ours({ resourceRules = [], incomplete = false }: ListedRules): Rules {
 
 function applies({ verbs, resources }: Rule, verb: AccessVerb, kind: Kind): boolean {
   return (
-    (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(PLURALS[kind]) || resources.includes('*'))
+    (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(KINDS[kind].plural) || resources.includes('*'))
   );
 }
 

@@ -108,6 +108,19 @@ export function allOf<T>(objects: ByNamespace<T>): T[] {
   return [...objects.values()].flat();
 }
 
+const LISTS: { readonly [K in Kind]: (resources: Resources) => readonly Resource[] } = {
+  Account: ({ accounts }) => allOf(accounts),
+  ApiKey: ({ apiKeys }) => allOf(apiKeys),
+  Group: ({ groups }) => groups,
+  ModelRoute: ({ modelRoutes }) => modelRoutes,
+  PriceCatalog: ({ priceCatalogs }) => priceCatalogs,
+};
+
+/** All objects of a kind. */
+export function objectsOf<K extends Kind>(resources: Resources, kind: K): readonly Extract<Resource, { kind: K }>[] {
+  return LISTS[kind](resources).filter((object): object is Extract<Resource, { kind: K }> => object.kind === kind);
+}
+
 /** The Secret of this namespace and name. */
 export function findSecret(secrets: Secrets, { namespace, name }: SecretRef): SecretObject | undefined {
   return secrets.get(namespace)?.get(name);

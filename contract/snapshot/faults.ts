@@ -1,4 +1,5 @@
 /** [P] Collects all faults of an object, so that a rejection names all of them at once. */
+import type { SnapshotKind } from './kinds.gen.ts';
 import type { Key, NameFilter } from './snapshot.gen.ts';
 
 /** One fault of one object of a snapshot. The message contains no secret. */
@@ -8,8 +9,6 @@ export interface SnapshotFault {
   readonly name: string;
   readonly message: string;
 }
-
-export type SnapshotKind = 'ApiKey' | 'Account' | 'Group' | 'ModelRoute' | 'PriceCatalog';
 
 interface Named {
   readonly namespace: string;

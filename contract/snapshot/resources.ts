@@ -4,8 +4,8 @@
  * of it, and detects if the two sides differ.
  */
 import { createHash } from 'node:crypto';
-import type { SnapshotKind } from './faults.ts';
-import { Account, Group, Key, ModelRoute, PriceCatalog } from './snapshot.gen.ts';
+import { MESSAGE_NAMES, MESSAGES, SNAPSHOT_KINDS } from './kinds.gen.ts';
+import type { SnapshotKind } from './kinds.gen.ts';
 import type { Snapshot } from './snapshot.gen.ts';
 
 export type SnapshotField = keyof Snapshot;
@@ -20,26 +20,16 @@ export interface ResourceType {
 
 const PREFIX = 'type.googleapis.com/modelgateway.snapshot.v1alpha1.';
 
-const TYPE_URLS: Readonly<Record<SnapshotField, string>> = {
-  catalogs: `${PREFIX}PriceCatalog`,
-  routes: `${PREFIX}ModelRoute`,
-  groups: `${PREFIX}Group`,
-  accounts: `${PREFIX}Account`,
-  keys: `${PREFIX}Key`,
-};
-
 /** Parents first, which is the order of transmission; removals are sent in the opposite order. */
-export const RESOURCE_TYPES: readonly ResourceType[] = [
-  { kind: 'PriceCatalog', field: 'catalogs', typeUrl: TYPE_URLS.catalogs },
-  { kind: 'ModelRoute', field: 'routes', typeUrl: TYPE_URLS.routes },
-  { kind: 'Group', field: 'groups', typeUrl: TYPE_URLS.groups },
-  { kind: 'Account', field: 'accounts', typeUrl: TYPE_URLS.accounts },
-  { kind: 'ApiKey', field: 'keys', typeUrl: TYPE_URLS.keys },
-];
+export const RESOURCE_TYPES: readonly ResourceType[] = SNAPSHOT_KINDS.map(({ kind, field }) => ({
+  kind,
+  field,
+  typeUrl: typeUrlOf(field),
+}));
 
 /** The type of a kind of object. */
 export function typeUrlOf(field: SnapshotField): string {
-  return TYPE_URLS[field];
+  return `${PREFIX}${MESSAGE_NAMES[field]}`;
 }
 
 export const CHECKPOINT_TYPE = 'type.googleapis.com/modelgateway.fleet.v1alpha1.Checkpoint';
@@ -52,13 +42,7 @@ interface Codec<M> {
   decode(bytes: Uint8Array): M;
 }
 
-const CODECS: { readonly [F in SnapshotField]: Codec<Snapshot[F][number]> } = {
-  keys: Key,
-  accounts: Account,
-  groups: Group,
-  routes: ModelRoute,
-  catalogs: PriceCatalog,
-};
+const CODECS: { readonly [F in SnapshotField]: Codec<Snapshot[F][number]> } = MESSAGES;
 
 /** Encodes an object; equal objects have equal bytes. */
 export function encodeObject<F extends SnapshotField>(field: F, object: Snapshot[F][number]): Uint8Array {

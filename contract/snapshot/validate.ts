@@ -4,7 +4,8 @@
  * until then it offers nothing. validate-routes.ts and validate-prices.ts check further kinds.
  */
 import { expectFilter, expectLimits, expectNames, FaultCollector } from './faults.ts';
-import type { SnapshotFault, SnapshotKind } from './faults.ts';
+import type { SnapshotKind } from './kinds.gen.ts';
+import type { SnapshotFault } from './faults.ts';
 import { Period, WhenShort } from './snapshot.gen.ts';
 import type { Account, AutomaticAccess, DirectAccess, Group, Key, Snapshot } from './snapshot.gen.ts';
 import { validateCatalogs } from './validate-prices.ts';

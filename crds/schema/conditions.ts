@@ -2,6 +2,7 @@
  * The condition types of the API and the complete list of their reasons. All code that writes conditions uses this
  * table, and docs/reference.md is generated from it, so that people and tools can rely on it.
  */
+import { ALL_KINDS } from './kinds.ts';
 import type { Kind } from './types.gen.ts';
 
 /** Why a condition has its status. */
@@ -99,8 +100,6 @@ export interface ConditionRow {
   /** Present only while it is True. */
   readonly onlyWhileTrue?: true;
 }
-
-const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 const NOT_ACCEPTED = [
   'Invalid',

@@ -6,16 +6,16 @@
 export const API_GROUP = 'modelgateway.dev';
 export const API_VERSION = 'modelgateway.dev/v1alpha1';
 
-/** Kind → its plural, as in URLs. */
-export const PLURALS = {
-  Account: 'accounts',
-  ApiKey: 'apikeys',
-  Group: 'groups',
-  ModelRoute: 'modelroutes',
-  PriceCatalog: 'pricecatalogs',
+/** The kinds: the plural, as in URLs; whether a tenant's namespaces or the platform's have it; its field of the snapshot. */
+export const KINDS = {
+  Account: { plural: 'accounts', owner: 'Tenant', snapshotField: 'accounts' },
+  ApiKey: { plural: 'apikeys', owner: 'Tenant', snapshotField: 'keys' },
+  Group: { plural: 'groups', owner: 'Platform', snapshotField: 'groups' },
+  ModelRoute: { plural: 'modelroutes', owner: 'Platform', snapshotField: 'routes' },
+  PriceCatalog: { plural: 'pricecatalogs', owner: 'Platform', snapshotField: 'catalogs' },
 } as const;
 
-export type Kind = keyof typeof PLURALS;
+export type Kind = keyof typeof KINDS;
 export type Resource = Account | ApiKey | Group | ModelRoute | PriceCatalog;
 
 /** metav1.ObjectMeta, as far as it matters here. */

@@ -3,7 +3,8 @@
  * and an invalid object keeps its last good version. The edit of one key costs the same however many keys there are;
  * all objects are validated only if one is invalid.
  */
-import type { SnapshotFault, SnapshotKind } from '#snapshot/faults.ts';
+import { FIELDS, SNAPSHOT_KINDS } from '#snapshot/kinds.gen.ts';
+import type { SnapshotFault } from '#snapshot/faults.ts';
 import { decodeObject, resourceName, SetDigest, typeUrlOf } from '#snapshot/resources.ts';
 import type { SnapshotField } from '#snapshot/resources.ts';
 import type { Key, Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -28,14 +29,8 @@ export interface RoundResult {
   readonly recovered: readonly { readonly field: SnapshotField; readonly name: string }[];
 }
 
-const FIELDS: Readonly<Record<SnapshotKind, SnapshotField>> = {
-  ApiKey: 'keys',
-  Account: 'accounts',
-  Group: 'groups',
-  ModelRoute: 'routes',
-  PriceCatalog: 'catalogs',
-};
-const ALL_FIELDS: readonly SnapshotField[] = Object.values(FIELDS);
+/** What refers to others first. */
+const ALL_FIELDS: readonly SnapshotField[] = SNAPSHOT_KINDS.map(({ field }) => field).toReversed();
 
 export class Inventory {
   readonly #kinds = {

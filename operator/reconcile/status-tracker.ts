@@ -3,6 +3,7 @@
  * into conditions whose transition times survive from one reconciliation to the next.
  */
 import { objectId } from '#objects/resources.ts';
+import { isTenantKind } from '#crds/kinds.ts';
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import { differences } from '#snapshot/sorted.ts';
@@ -148,7 +149,7 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
 
 /** Invalid objects have no limits that spending could be measured against. */
 function isSpender({ kind, refused }: Findings): boolean {
-  return (kind === 'ApiKey' || kind === 'Account') && refused?.reason !== 'Invalid';
+  return isTenantKind(kind) && refused?.reason !== 'Invalid';
 }
 
 interface Entries {

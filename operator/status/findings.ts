@@ -2,15 +2,7 @@
  * [P] What translate finds about one object, independent of the proxies; conditions.ts turns findings into conditions.
  */
 import type { Reason, ReasonOf } from '#crds/conditions.ts';
-import type {
-  AccountStatus,
-  ApiKeyStatus,
-  GroupStatus,
-  Kind,
-  ModelRouteStatus,
-  PriceCatalogStatus,
-  Resource,
-} from '#crds/types.gen.ts';
+import type { Kind, Resource } from '#crds/types.gen.ts';
 import { compareNamed, compareText } from '#snapshot/sorted.ts';
 
 /** A reason from the closed list with a message. */
@@ -20,10 +12,10 @@ export interface Finding<R extends Reason = Reason> {
 }
 
 /** The fields of a status that translate knows: counts, hashes, credit. */
-export type StatusFields = Omit<
-  ApiKeyStatus & AccountStatus & GroupStatus & ModelRouteStatus & PriceCatalogStatus,
-  'conditions' | 'observedGeneration'
->;
+export type StatusFields = Omit<AllOf<NonNullable<Resource['status']>>, 'conditions' | 'observedGeneration'>;
+
+/** The intersection of a union's members. */
+type AllOf<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
 
 export interface Findings {
   readonly kind: Kind;

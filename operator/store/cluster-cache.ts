@@ -2,6 +2,7 @@
  * The operator's cache of the cluster for the console. Lists are cached, and only changed objects are refreshed, so that a change costs the same at ten thousand
  * objects as at one.
  */
+import { ALL_KINDS, TENANT_KINDS } from '#crds/kinds.ts';
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import { isOfKind } from './live-objects.ts';
 import type { LiveObjects } from './live-objects.ts';
@@ -22,7 +23,6 @@ interface ClusterCacheOptions {
 const WAIT_MS = 2_000;
 /** With this many changed ids the cache refreshes itself, because ids of deleted objects would accumulate. */
 const MAX_DIRTY = 10_000;
-const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const satisfies readonly Kind[];
 
 interface KeptKind {
   readonly byId: Map<string, Resource>;
@@ -45,7 +45,7 @@ export function createClusterCache({
 
   function begin(): void {
     inUse = true;
-    for (const kind of KINDS)
+    for (const kind of ALL_KINDS)
       for (const object of objects.ofKind(kind)) dirty.add(objectId(object.kind, object.metadata));
   }
 
@@ -94,8 +94,7 @@ export function createClusterCache({
     },
     namespaces() {
       const known = new Set(namespaces());
-      for (const kind of ['ApiKey', 'Account'] as const)
-        for (const namespace of objects.byNamespace(kind).keys()) known.add(namespace);
+      for (const kind of TENANT_KINDS) for (const namespace of objects.byNamespace(kind).keys()) known.add(namespace);
       return known;
     },
     async waitFor(id, { uid, resourceVersion }) {

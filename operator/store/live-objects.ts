@@ -1,5 +1,5 @@
 /**
- * The current objects of the five kinds, fed by any number of watches. Each object has two views: the one that
+ * The current objects of all kinds, fed by any number of watches. Each object has two views: the one that
  * translate reads, which stays identical until something relevant changes, and the live status, which the writer
  * compares with the desired one.
  */
@@ -327,33 +327,32 @@ function referenceOf({ kind, metadata: { namespace, name } }: Resource): ObjectR
 }
 
 function openCounted(onApiKey: LiveObjectsOptions['onApiKey']): Counted {
-  const kinds: { readonly [K in Kind]: NamespaceIndex<Resource> } = {
-    Account: openIndex<Resource>(),
-    ApiKey: openIndex<Resource>(),
-    Group: openIndex<Resource>(),
-    ModelRoute: openIndex<Resource>(),
-    PriceCatalog: openIndex<Resource>(),
+  const kinds = new Map<Kind, NamespaceIndex<Resource>>();
+  const ofKind = (kind: Kind): NamespaceIndex<Resource> => {
+    const index = kinds.get(kind) ?? openIndex<Resource>();
+    kinds.set(kind, index);
+    return index;
   };
   const malformed = openIndex<MalformedObject>();
   return {
     put({ spec, counts, malformed: faulty }) {
-      if (counts) kinds[spec.kind].set(spec, spec);
-      else kinds[spec.kind].delete(spec);
+      if (counts) ofKind(spec.kind).set(spec, spec);
+      else ofKind(spec.kind).delete(spec);
       if (faulty) malformed.set(spec, faulty);
       else malformed.delete(spec);
       if (spec.kind === 'ApiKey') onApiKey?.(objectId(spec.kind, spec.metadata), counts ? spec : undefined);
     },
     delete(object) {
       if (object.kind === 'ApiKey') onApiKey?.(objectId(object.kind, object.metadata), undefined);
-      kinds[object.kind].delete(object);
+      ofKind(object.kind).delete(object);
       malformed.delete(object);
     },
     ofKind<K extends Kind>(kind: K) {
-      const list = kinds[kind].all();
+      const list = ofKind(kind).all();
       return isOfKind(list, kind) ? list : [];
     },
     byNamespace<K extends Kind>(kind: K) {
-      const lists = kinds[kind].lists();
+      const lists = ofKind(kind).lists();
       return areOfKind(lists, kind) ? lists : new Map();
     },
     malformed: () => malformed.lists(),

@@ -2,6 +2,7 @@
  * [P] First step of translate: selects this gateway's objects, parses their values, and sorts them by namespace and
  * name.
  */
+import { isTenants } from '#crds/kinds.ts';
 import type { Group, ModelRoute, Resource } from '#crds/types.gen.ts';
 import { compareText } from '#snapshot/sorted.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -50,7 +51,6 @@ export function gather(resources: Resources, options: GatherOptions): Translatio
 }
 
 function refuseMalformed(objects: readonly MalformedObject[], gateway: string): Findings[] {
-  const isTenants = ({ kind }: MalformedObject): boolean => kind === 'ApiKey' || kind === 'Account';
   return objects
     .filter((object) => (isTenants(object) ? object.gatewayNamespace : object.metadata.namespace) === gateway)
     .map((object) => refuseInvalid(findingsOf(object), object.faults, object.reason).findings);

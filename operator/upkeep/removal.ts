@@ -3,6 +3,7 @@
  * Job. The operator still runs then: its pods end after the deletion has begun.
  */
 import type { Logger } from 'pino';
+import { TENANT_KINDS } from '#crds/kinds.ts';
 import type { TimerClock } from '#runtime/clock.ts';
 import type { KubeClient } from '#kube/client.ts';
 import { explainKubeError } from '#kube/errors.ts';
@@ -23,9 +24,6 @@ export interface Removal {
   /** Ends the attempts; resolves when the running one has ended. */
   stop(): Promise<void>;
 }
-
-/** Objects of the other kinds are deleted with the namespace. */
-const KINDS_ELSEWHERE = ['Account', 'ApiKey'] as const;
 
 const RETRY_AFTER_MS = 10_000;
 
@@ -56,10 +54,10 @@ export function watchForRemoval(options: RemovalOptions): Removal {
   };
 }
 
-/** Resolves with false if not all statuses could be marked. */
+/** Resolves with false if not all statuses could be marked. The platform's objects are deleted with the namespace. */
 async function mark({ client, gatewayNamespace, clock, log }: RemovalOptions): Promise<boolean> {
   try {
-    const marked = await retireObjects({ client, gatewayNamespace, kinds: KINDS_ELSEWHERE, nowMs: clock.nowMs() });
+    const marked = await retireObjects({ client, gatewayNamespace, kinds: TENANT_KINDS, nowMs: clock.nowMs() });
     log.info({ statuses: marked }, "the gateway's namespace is being deleted; statuses say that it is gone");
     return true;
   } catch (error) {

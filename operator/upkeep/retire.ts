@@ -5,6 +5,7 @@
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { Reason } from '#crds/conditions.ts';
+import { isTenantKind } from '#crds/kinds.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
 import type { KubeClient } from '#kube/client.ts';
 import { pathOfKind } from '#kube/parse-object.ts';
@@ -101,7 +102,7 @@ async function* ownObjects(
   kind: Kind,
   { client, gatewayNamespace, namespaces }: RetireOptions,
 ): AsyncGenerator<readonly ListedObject[]> {
-  const anywhere = kind === 'ApiKey' || kind === 'Account';
+  const anywhere = isTenantKind(kind);
   const places = anywhere ? (namespaces ?? [undefined]) : [gatewayNamespace];
   for (const place of places) {
     for await (const page of pagesOf(client, pathOfKind(kind, place)))

@@ -13,6 +13,7 @@ import {
   typeUrlOf,
 } from '#snapshot/resources.ts';
 import type { SnapshotField } from '#snapshot/resources.ts';
+import { SNAPSHOT_KINDS } from '#snapshot/kinds.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
@@ -27,23 +28,18 @@ interface Restrictions<M> {
 }
 
 const NONE = { tightens: () => false, revokes: false };
+/** Objects of other kinds restrict nobody by themselves. */
+const RESTRICTIONS: { readonly [F in SnapshotField]?: Restrictions<Snapshot[F][number]> } = {
+  accounts: { ...NONE, tightens: tightensAccount },
+  keys: { tightens: tightensKey, revokes: true },
+};
 
 /** Returns a function that puts one snapshot after another, sorted as translate does, into the cache. */
 export function createSnapshotChanges(cache: ResourceCache): (snapshot: Snapshot) => ResourceChanges[] {
   const tracked = { cache, digest: new SetDigest() };
-  const catalogs = tracker('catalogs', NONE, tracked);
-  const routes = tracker('routes', NONE, tracked);
-  const groups = tracker('groups', NONE, tracked);
-  const accounts = tracker('accounts', { ...NONE, tightens: tightensAccount }, tracked);
-  const keys = tracker('keys', { tightens: tightensKey, revokes: true }, tracked);
+  const trackers = SNAPSHOT_KINDS.map(({ field }) => tracker(field, tracked));
   return (snapshot) => {
-    const changes = [
-      catalogs(snapshot.catalogs),
-      routes(snapshot.routes),
-      groups(snapshot.groups),
-      accounts(snapshot.accounts),
-      keys(snapshot.keys),
-    ];
+    const changes = trackers.map((changesOf) => changesOf(snapshot));
     const { count, text } = tracked.digest;
     const changed = cache.set(
       CHECKPOINT_TYPE,
@@ -63,11 +59,10 @@ interface Tracked {
 /** Tracks the objects of one kind. */
 function tracker<F extends SnapshotField>(
   field: F,
-  restrictions: Restrictions<Snapshot[F][number]>,
   { cache, digest }: Tracked,
-): (objects: readonly Snapshot[F][number][]) => ResourceChanges {
+): (snapshot: Pick<Snapshot, F>) => ResourceChanges {
   type M = Snapshot[F][number];
-  const { tightens, revokes } = restrictions;
+  const { tightens, revokes }: Restrictions<M> = RESTRICTIONS[field] ?? NONE;
   const typeUrl = typeUrlOf(field);
   let before: readonly M[] = [];
 
@@ -80,7 +75,8 @@ function tracker<F extends SnapshotField>(
     return true;
   }
 
-  return (objects) => {
+  return (snapshot) => {
+    const objects: readonly M[] = snapshot[field];
     const names: string[] = [];
     const urgent = new Set<string>();
     for (const [old, now] of differences(before, objects, compareNamed)) {

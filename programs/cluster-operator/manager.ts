@@ -4,6 +4,7 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
+import { ALL_KINDS, TENANT_KINDS } from '#crds/kinds.ts';
 import { loadApiKindsSync } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/spending.ts';
 import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
@@ -120,7 +121,6 @@ const NOT_CONNECTED = {
     'The proxy is ready but connected to no operator. It goes on with its last good configuration: changes and ' +
     'revocations do not reach it, and statuses say so. Its log says why.',
 } as const;
-const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 /** Starts at once, and waits for whatever is not available yet. */
 export function startClusterManager(options: ClusterManagerOptions): ClusterManager {
@@ -240,7 +240,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     },
     problems: () => [...provider.problems(), ...(pods?.problems() ?? [])],
     countObjects() {
-      for (const kind of KINDS) meter.set('modelgateway_operator_objects', { kind }, provider.objects.count(kind));
+      for (const kind of ALL_KINDS) meter.set('modelgateway_operator_objects', { kind }, provider.objects.count(kind));
       meter.set('modelgateway_operator_objects_left_out', {}, provider.beyondBound);
     },
     async stop() {
@@ -336,7 +336,7 @@ function startUpkeep(options: WithClock, { provider, ...parts }: UpkeepParts): U
     gatewayNamespace,
     ...parts,
     ...waits,
-    tenantObjects: () => [...provider.objects.ofKind('Account'), ...provider.objects.ofKind('ApiKey')],
+    tenantObjects: () => TENANT_KINDS.flatMap((kind) => provider.objects.ofKind(kind)),
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
   });
   const removal = watchForRemoval({

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { format, getFileInfo, resolveConfig } from 'prettier';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
+import { kindRows, snapshotKindsText } from './kinds.ts';
 import { metricsText } from './metrics-doc.ts';
 import { crdTemplate } from './crds-chart.ts';
 import { errorsText } from './errors-doc.ts';
@@ -46,8 +47,11 @@ async function formatted({ path, text }: Generated): Promise<string> {
 
 async function generateTexts(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
+  const proto = await readFile(new URL('contract/snapshot/snapshot.proto', ROOT), 'utf8');
+  const rows = kindRows(kinds, proto);
   return [
-    { path: 'crds/schema/types.gen.ts', text: typesText(kinds) },
+    { path: 'crds/schema/types.gen.ts', text: typesText(kinds, rows) },
+    { path: 'contract/snapshot/kinds.gen.ts', text: snapshotKindsText(rows, proto) },
     { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/errors.md', text: errorsText() },
     { path: 'docs/metrics.md', text: metricsText() },

@@ -3,6 +3,7 @@
  * applied: a field with a default is always present.
  */
 import type { KindSchema, SchemaNode } from '#crds/kind-schema.ts';
+import type { KindRow } from './kinds.ts';
 
 const HEADER = `/**
  * The kinds of the API, generated from the CustomResourceDefinitions in crds/ by \`npm run generate\`.
@@ -49,24 +50,27 @@ interface Output {
 }
 
 /** The whole text of types.gen.ts. */
-export function typesText(kinds: readonly KindSchema[]): string {
+export function typesText(kinds: readonly KindSchema[], rows: readonly KindRow[]): string {
   const output: Output = { interfaces: new Map() };
   for (const kind of kinds) addKind(kind, output);
-  return [HEADER, constants(kinds), METADATA, ...output.interfaces.values()].join('\n');
+  return [HEADER, constants(kinds, rows), METADATA, ...output.interfaces.values()].join('\n');
 }
 
-function constants(kinds: readonly KindSchema[]): string {
+function constants(kinds: readonly KindSchema[], rows: readonly KindRow[]): string {
   const [first] = kinds;
   if (!first) throw new Error('no kinds');
-  const plurals = kinds.map((kind) => `  ${kind.kind}: '${kind.plural}',\n`).join('');
+  const table = rows.map(
+    ({ kind, plural, owner, field }) =>
+      `  ${kind}: { plural: '${plural}', owner: '${owner}', snapshotField: '${field}' },\n`,
+  );
   return `export const API_GROUP = '${first.group}';
 export const API_VERSION = '${first.group}/${first.version}';
 
-/** Kind → its plural, as in URLs. */
-export const PLURALS = {
-${plurals}} as const;
+/** The kinds: the plural, as in URLs; whether a tenant's namespaces or the platform's have it; its field of the snapshot. */
+export const KINDS = {
+${table.join('')}} as const;
 
-export type Kind = keyof typeof PLURALS;
+export type Kind = keyof typeof KINDS;
 export type Resource = ${kinds.map((kind) => kind.kind).join(' | ')};
 `;
 }

@@ -13,7 +13,7 @@ import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { formatDiagnostic } from '#manifests/diagnostic.ts';
 import { parseDocuments } from '#manifests/parse-document.ts';
 import { isCreatedFor, secretNameOf, secretRefOf } from '#objects/key-secret.ts';
-import { allOf, namespacedName, objectId } from '#objects/resources.ts';
+import { namespacedName, objectId, objectsOf } from '#objects/resources.ts';
 import type { Resources } from '#objects/resources.ts';
 import { AccessError } from '../access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
@@ -44,19 +44,6 @@ const LOOK_MS = 20;
 const LONGEST_NAME = 120;
 const REPEAT = 'Nothing was written; look at what it says now and repeat the change.';
 const MOST_FILE_NAMES = 20;
-
-const LISTS: { readonly [K in Kind]: (resources: Resources) => readonly Resource[] } = {
-  Account: ({ accounts }) => allOf(accounts),
-  ApiKey: ({ apiKeys }) => allOf(apiKeys),
-  Group: ({ groups }) => groups,
-  ModelRoute: ({ modelRoutes }) => modelRoutes,
-  PriceCatalog: ({ priceCatalogs }) => priceCatalogs,
-};
-
-/** All objects of a kind. */
-export function objectsOf<K extends Kind>(resources: Resources, kind: K): readonly ObjectOf<K>[] {
-  return LISTS[kind](resources).filter((object): object is ObjectOf<K> => object.kind === kind);
-}
 
 /** One object; undefined: there is none. */
 export function findObject<K extends Kind>(resources: Resources, kind: K, ref: ObjectRef): ObjectOf<K> | undefined {

@@ -4,7 +4,8 @@
  * memory. With watchNamespaces only these namespaces and the gateway's
  * own are read; Namespaces, which are cluster-scoped, are then not read, and selectors see only a namespace's name.
  */
-import { PLURALS } from '#crds/types.gen.ts';
+import { ALL_KINDS } from '#crds/kinds.ts';
+import { KINDS } from '#crds/types.gen.ts';
 import type { Kind, ModelRoute } from '#crds/types.gen.ts';
 import { hasForgedPreviousKeys } from '../../security/previous-keys.ts';
 import { PREVIOUS_ANNOTATION } from '#objects/key-secret.ts';
@@ -70,7 +71,6 @@ export interface ClusterProvider {
 /** How often namespaces that have too much are looked at. */
 const SETTLE_EVERY_MS = 1_000;
 const NO_LABELS: ReadonlyMap<string, Labels> = new Map();
-const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as const satisfies readonly Kind[];
 
 /** Starts reading at once. */
 export function provideCluster(options: ClusterProviderOptions): ClusterProvider {
@@ -120,7 +120,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     });
   const watchesOfScopes = scopes.flatMap((namespace) => {
     const apiKeysListed = Promise.withResolvers<void>();
-    const kinds = KINDS.map((kind) =>
+    const kinds = ALL_KINDS.map((kind) =>
       watchKind(start, { objects, kind, namespace, onListed: kind === 'ApiKey' ? apiKeysListed.resolve : settle }),
     );
     // Secrets are listed later, so that it is known which of them are named
@@ -220,7 +220,7 @@ interface WatchedKind {
 function watchKind(start: StartWatch, { objects, kind, namespace, onListed }: WatchedKind): ListWatch {
   const source = `${kind} ${namespace ?? ''}`;
   return start(
-    { resource: PLURALS[kind], path: pathOfKind(kind, namespace) },
+    { resource: KINDS[kind].plural, path: pathOfKind(kind, namespace) },
     {
       onPage(page) {
         for (const object of page) objects.apply(source, parseResource(kind, object));

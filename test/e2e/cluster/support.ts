@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
-import { API_VERSION, PLURALS } from '#crds/types.gen.ts';
+import { API_VERSION, KINDS } from '#crds/types.gen.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
 import { fingerprintOf as productFingerprint } from '../../../operator/security/fingerprint.ts';
 import { deriveKey } from '../../../operator/security/gateway-key.ts';
@@ -120,7 +120,7 @@ export function kubeconfigFor({ url, ca }: Pick<KubeApiserver, 'url' | 'ca'>, to
 
 export function pathOf(kind: Kind | 'Secret', namespace: string | undefined, name: string): string {
   const base = kind === 'Secret' ? '/api/v1' : `/apis/${API_VERSION}`;
-  const plural = kind === 'Secret' ? 'secrets' : PLURALS[kind];
+  const plural = kind === 'Secret' ? 'secrets' : KINDS[kind].plural;
   return `${base}${
     namespace === undefined ? '' : `/namespaces/${namespace}`
   }/${plural}${name === '' ? '' : `/${name}`}`;

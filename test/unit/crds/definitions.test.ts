@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { PLURALS } from '#crds/types.gen.ts';
+import { KINDS } from '#crds/types.gen.ts';
 
 const FOLDER = new URL('../../../crds/', import.meta.url);
 const files = readdirSync(FOLDER, { withFileTypes: true })
@@ -16,7 +16,7 @@ describe('the folder crds/', () => {
   it('contains one file for each kind, and no other file', () => {
     assert.deepEqual(
       files.toSorted(),
-      Object.keys(PLURALS)
+      Object.keys(KINDS)
         .map((kind) => `${kind.toLowerCase()}.yaml`)
         .toSorted(),
     );
