@@ -31,6 +31,7 @@ const CONSOLE_FEATURE = [
   'console/paths.ts',
   'console/queries',
   'console/route.ts',
+  'console/session/last-choice.ts',
 ];
 
 /** The records of calls, and what proxies note of them. */
@@ -106,6 +107,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'web',
       'console/access',
       'console/data',
+      'console/session/last-choice.ts',
       'crds',
       'operator/files/load-folder.ts',
       'operator/store',
@@ -167,6 +169,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['crds/schema/json.ts', 'operator/store/mutex.ts', 'console/access', 'console/describe-error.ts'],
     packages: ['@fastify/secure-session', 'fastify'],
   },
+  'console/session/last-choice.ts': { may: ['crds/schema/json.ts'], packages: ['fastify'] },
   'console/access': {
     may: [
       'crds',
