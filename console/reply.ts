@@ -7,6 +7,7 @@ import { withBasePath } from './base-path.ts';
 import { describeError } from './describe-error.ts';
 import type { HandlerResult, ConsoleDeps, DownloadedFile, Page, RelayedAnswer } from './route.ts';
 import type { Authenticator } from './session/authenticator.ts';
+import { writeLastChoice } from './session/last-choice.ts';
 import { errorPage } from './components/error-page.ts';
 import { layout } from './components/layout.ts';
 
@@ -55,9 +56,19 @@ export async function sendResult(
   if ('page' in answer) sendPage(context, exchange, answer.page, answer.status);
   else if ('fragment' in answer)
     void exchange.reply.type(HTML).send(withBasePath(answer.fragment.markup, context.basePath));
-  else if ('redirect' in answer) void sendRedirect(context, exchange.reply, consolePath(answer.redirect));
+  else if ('redirect' in answer) sendNext(context, exchange, answer);
   else if ('relay' in answer) sendRelay(exchange, answer.relay);
   else await sendFile(context, exchange, answer.file);
+}
+
+function sendNext(
+  context: ReplyContext,
+  { request, reply }: RequestAndReply,
+  { redirect, chosen }: Extract<HandlerResult, { redirect: string }>,
+): void {
+  const person = request.principal?.person.person.name;
+  if (chosen && person !== undefined) writeLastChoice(reply, chosen, { person, basePath: context.basePath });
+  void sendRedirect(context, reply, consolePath(redirect));
 }
 
 /** Writes an error page. Details that other people must not see go to the log only. */

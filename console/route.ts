@@ -13,6 +13,7 @@ import type { Translator } from '#objects/translator.ts';
 import type { ActivityReader } from '#activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
+import type { LastChoice } from './session/last-choice.ts';
 import type { UsageStore } from './data/usage.ts';
 
 /** The dependencies of all pages. */
@@ -81,6 +82,8 @@ export interface PageRequest {
   readonly form: URLSearchParams;
   /** The API key that the person has signed in with; undefined: a token of another kind. Never logged or shown. */
   readonly ownKeyText?: string | undefined;
+  /** What the person chose for the last key that they created in this browser; undefined: they created none. */
+  readonly lastChoice: LastChoice | undefined;
   /** Aborts when the browser disconnects before the response is complete. */
   readonly gone: AbortSignal;
   /** A HEAD request: nothing counts as revealed. */
@@ -110,8 +113,8 @@ export type HandlerResult =
   | { readonly page: Page; readonly status?: number }
   /** A part of a page, which a script puts in place; the same markup as in the page. */
   | { readonly fragment: Html }
-  /** 303 See Other. Only paths of the console. */
-  | { readonly redirect: string }
+  /** 303 See Other. Only paths of the console. `chosen`: the form of this person's next key begins with it. */
+  | { readonly redirect: string; readonly chosen?: LastChoice }
   | { readonly file: DownloadedFile }
   | { readonly relay: RelayedAnswer };
 

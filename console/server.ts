@@ -33,6 +33,7 @@ import type { ConsoleDeps, ConsoleRoute } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { createAuthenticator } from './session/authenticator.ts';
 import type { ProxyHeader } from './session/authenticator.ts';
+import { readLastChoice } from './session/last-choice.ts';
 import { shareRevocations } from './session/revocations.ts';
 import { SESSION_KEY_BYTES, registerSessions } from './session/session-cookies.ts';
 import type { ConsoleTls } from './tls.ts';
@@ -210,6 +211,7 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
         nowMs: context.deps.nowMs(),
         headOnly: request.method === 'HEAD',
         ownKeyText: principal.ownKeyText,
+        lastChoice: readLastChoice(request, principal.person.person.name),
         gone: goneSignal(reply),
       });
       await sendResult(context, { request, reply }, answer);

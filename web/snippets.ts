@@ -8,6 +8,8 @@ interface SnippetOptions {
   readonly key?: string | undefined;
   readonly model: string;
   readonly endpoint: Endpoint;
+  /** Its videos are priced by the second, so that a call must say how many. */
+  readonly bySecond?: boolean;
 }
 
 export interface Snippet {
@@ -26,6 +28,7 @@ interface Parts {
   readonly base: string;
   readonly v1: string;
   readonly model: string;
+  readonly bySecond: boolean;
   readonly python: { readonly imports: string; readonly key: string };
   readonly typescript: { readonly key: string };
   /** curl's command; `body` follows the model. */
@@ -154,18 +157,23 @@ print(response.data[0])`,
 });
 console.log(response.data?.[0]);`,
     }),
-  Videos: (parts) =>
-    openaiSnippets(parts, {
-      curl: parts.post('/v1/videos', '"prompt": "A lighthouse at dawn"'),
-      python: `video = client.videos.create_and_poll(model=${parts.model}, prompt="A lighthouse at dawn")
+  Videos: (parts) => {
+    const { model, post, bySecond } = parts;
+    const [json, python, typescript] = bySecond
+      ? [',\n    "seconds": "4"', ', seconds="4"', ', seconds: "4"']
+      : ['', '', ''];
+    return openaiSnippets(parts, {
+      curl: post('/v1/videos', `"prompt": "A lighthouse at dawn"${json}`),
+      python: `video = client.videos.create_and_poll(model=${model}, prompt="A lighthouse at dawn"${python})
 client.videos.download_content(video.id).write_to_file("video.mp4")`,
-      typescript: `let video = await client.videos.create({ model: ${parts.model}, prompt: "A lighthouse at dawn" });
+      typescript: `let video = await client.videos.create({ model: ${model}, prompt: "A lighthouse at dawn"${typescript} });
 while (video.status === "queued" || video.status === "in_progress") {
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   video = await client.videos.retrieve(video.id);
 }
 console.log(video.status, video.id);`,
-    }),
+    });
+  },
   Speech: (parts) =>
     openaiSnippets(parts, {
       curl: `${parts.post('/v1/audio/speech', '"voice": "alloy",\n    "input": "Hello"')} \\
@@ -217,7 +225,7 @@ const client = new OpenAI({
 });`;
 }
 
-function partsOf({ url, key, model }: SnippetOptions): Parts {
+function partsOf({ url, key, model, bySecond = false }: SnippetOptions): Parts {
   const base = url.replace(/\/+$/, '');
   const quoted = JSON.stringify(model);
   const bearer = key === undefined ? '"Authorization: Bearer $MGW_KEY"' : shell(`Authorization: Bearer ${key}`);
@@ -225,6 +233,7 @@ function partsOf({ url, key, model }: SnippetOptions): Parts {
     base: JSON.stringify(base),
     v1: JSON.stringify(`${base}/v1`),
     model: quoted,
+    bySecond,
     python:
       key === undefined
         ? { imports: 'import os\n\n', key: 'os.environ["MGW_KEY"]' }

@@ -4,18 +4,20 @@ import { ENDPOINTS } from '#web/pricing/model-facts.ts';
 import type { Endpoint } from '#web/pricing/model-facts.ts';
 import type { ConsoleDeps } from '../route.ts';
 import { groupChoices } from '../queries/group-choices.ts';
+import { modelsBySecond } from '../queries/price-lists.ts';
 
 export interface CallableModel {
   readonly model: string;
   readonly endpoint: Endpoint;
+  /** Its videos are priced by the second. */
+  readonly bySecond: boolean;
 }
 
 /** Models that have a price, are served by the key's group, and are on its list; chat models first, then by name. */
-export function callableModels(
-  { resources, gatewayNamespace, translator }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace' | 'translator'>,
-  { metadata, spec }: ApiKey,
-): CallableModel[] {
+export function callableModels(deps: ConsoleDeps, { metadata, spec }: ApiKey): CallableModel[] {
+  const { resources, gatewayNamespace, translator } = deps;
   const facts = resources();
+  const bySecond = new Set(modelsBySecond(deps));
   const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
   const [choice] = groupChoices(groups, facts, {
     namespace: metadata.namespace,
@@ -36,6 +38,6 @@ export function callableModels(
           endpoints.includes(endpoint) && !ENDPOINTS.slice(0, index).some((earlier) => endpoints.includes(earlier))
         );
       })
-      .map((model) => ({ model, endpoint })),
+      .map((model) => ({ model, endpoint, bySecond: bySecond.has(model) })),
   );
 }

@@ -4,9 +4,10 @@ import { AccessError } from '../access/access.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
 import { groupsOfNamespaces } from '../queries/group-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from './new-key-form.ts';
-import { idOf, latestKey, payersOf, defaultGroup, defaultPayer } from './payers.ts';
+import { idOf, payersOf, defaultGroup, defaultPayer } from './payers.ts';
 import type { Payer } from './payers.ts';
 import { requestedKey } from './requested-key.ts';
+import type { LastChoice } from '../session/last-choice.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { createdPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
@@ -38,8 +39,7 @@ interface Choices {
   readonly namespaces: readonly string[];
   /** undefined: the person may not see accounts. */
   readonly payers: readonly Payer[] | undefined;
-  /** What the person did last. */
-  readonly latest: ApiKey | undefined;
+  readonly last: LastChoice | undefined;
 }
 
 /** The form with the usual choices, or with the settings of the copied key. */
@@ -51,7 +51,7 @@ async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
   if (!choices) return mayNotCreate(request, wanted);
   const place = usualPlace(choices, { namespace: wanted, account }, request.deps.gatewayNamespace);
   const groups = groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
-  const group = defaultGroup(groups, choices.latest)?.name ?? '';
+  const group = defaultGroup(groups, choices.last)?.name ?? '';
   return formPage(request, { ...newKeyForm(place.namespace), ...place, group }, { choices, errors: [], status: 200 });
 }
 
@@ -73,27 +73,27 @@ function usualPlace(
   wanted: Wanted,
   gatewayNamespace: string,
 ): Pick<KeyForm, 'namespace' | 'account'> {
-  const { payers = [], latest } = choices;
+  const { payers = [], last } = choices;
   const isWanted = ({ namespace, name }: Payer): boolean =>
     wanted.namespace === '' ||
     (namespace === wanted.namespace && (wanted.account === undefined || name === wanted.account));
-  const payer = defaultPayer(payers.filter(isWanted), latest, gatewayNamespace);
+  const payer = defaultPayer(payers.filter(isWanted), last, gatewayNamespace);
   if (payer) return { namespace: payer.namespace, account: payer.name };
   const namespace = wanted.namespace || usualNamespace(choices, gatewayNamespace) || '';
   // people who may not see accounts have typed one before
-  const typed = choices.payers === undefined && latest?.metadata.namespace === namespace;
-  return { namespace, account: typed ? latest.spec.accountRef.name : '' };
+  const typed = choices.payers === undefined && last?.namespace === namespace;
+  return { namespace, account: typed ? last.account : '' };
 }
 
-/** The only one, or that of the latest key; the gateway's own only where there is no other. */
-function usualNamespace({ namespaces, latest }: Choices, gatewayNamespace: string): string | undefined {
+/** The only one, or that of the last key that the person created; the gateway's own only where there is no other. */
+function usualNamespace({ namespaces, last }: Choices, gatewayNamespace: string): string | undefined {
   const others = namespaces.filter((each) => each !== gatewayNamespace);
   const candidates = others.length === 0 ? namespaces : others;
-  return candidates.length === 1 ? candidates[0] : candidates.find((each) => each === latest?.metadata.namespace);
+  return candidates.length === 1 ? candidates[0] : candidates.find((each) => each === last?.namespace);
 }
 
 /** undefined: the person may create keys in no namespace, or not in the one that is asked for. */
-async function readChoices({ person, deps }: PageRequest, wanted: string): Promise<Choices | undefined> {
+async function readChoices({ person, deps, lastChoice }: PageRequest, wanted: string): Promise<Choices | undefined> {
   const known = await person.namespaces('create', 'ApiKey');
   const namespaces = known.includes(wanted) || wanted === '' ? known : [...known, wanted];
   if (namespaces.length === 0) return undefined;
@@ -104,12 +104,12 @@ async function readChoices({ person, deps }: PageRequest, wanted: string): Promi
     !(NAMESPACE.test(wanted) && (await person.may('create', 'ApiKey', { namespace: wanted })))
   )
     return undefined;
-  const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
+  const accounts = await person.list('Account');
   const own = accounts.objects.filter(({ spec }) => spec.gatewayNamespace === deps.gatewayNamespace);
   return {
     namespaces,
     payers: accounts.allowed ? payersOf(own, namespaces) : undefined,
-    latest: latestKey(keys.objects.filter(({ metadata }) => namespaces.includes(metadata.namespace))),
+    last: lastChoice,
   };
 }
 
@@ -129,7 +129,8 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
   if (errors.length > 0 || !spec) return returnForm(request, form, { errors, status: 422 });
   try {
     const created = await person.create('ApiKey', { namespace: form.namespace, name }, spec);
-    return { redirect: createdPath(created, 1, nowMs) };
+    const { namespace, account, group } = form;
+    return { redirect: createdPath(created, 1, nowMs), chosen: { namespace, account, group } };
   } catch (error) {
     if (!(error instanceof AccessError) || error.reason === 'SignedOut' || error.reason === 'Unavailable') throw error;
     return returnForm(request, form, { errors: errorsOfRefusal(error, NEW_CONTROLS), status: STATUS[error.reason] });

@@ -1,7 +1,8 @@
 /** [P] The accounts that a new key can spend from, and the form's initial account and group. */
-import type { Account, ApiKey } from '#crds/types.gen.ts';
+import type { Account } from '#crds/types.gen.ts';
 import { accountFacts } from '../queries/account-facts.ts';
 import type { GroupChoice } from '../queries/group-choices.ts';
+import type { LastChoice } from '../session/last-choice.ts';
 
 /** An account that can pay. */
 export interface Payer {
@@ -24,41 +25,27 @@ export function payersOf(accounts: readonly Account[], namespaces: readonly stri
 }
 
 /**
- * The only one, or that of the latest key. An account of the gateway's own namespace is chosen only where there is no
+ * The only one, or that of the last key that the person created. An account of the gateway's own namespace is chosen only where there is no
  * other at all.
  */
 export function defaultPayer(
   payers: readonly Payer[],
-  latest: ApiKey | undefined,
+  last: LastChoice | undefined,
   gatewayNamespace: string,
 ): Payer | undefined {
   const others = payers.filter(({ namespace }) => namespace !== gatewayNamespace);
   const candidates = others.length === 0 ? payers : others;
   if (candidates.length === 1) return candidates[0];
-  return candidates.find(
-    (payer) =>
-      latest !== undefined &&
-      payer.namespace === latest.metadata.namespace &&
-      payer.name === latest.spec.accountRef.name,
-  );
+  return candidates.find(({ namespace, name }) => namespace === last?.namespace && name === last.account);
 }
 
-/** That of the latest key, or the one with the most models; of several an automatic one, then the cheapest. */
-export function defaultGroup(groups: readonly GroupChoice[], latest: ApiKey | undefined): GroupChoice | undefined {
-  const own = groups.find(({ name }) => name === latest?.spec.groupRef.name);
+/** That of the last key that the person created, or the one with the most models; of several an automatic one, then the cheapest. */
+export function defaultGroup(groups: readonly GroupChoice[], last: LastChoice | undefined): GroupChoice | undefined {
+  const own = groups.find(({ name }) => name === last?.group);
   if (own) return own;
   return groups.toSorted(
     (a, b) => b.models.length - a.models.length || Number(b.automatic) - Number(a.automatic) || ratioOf(a) - ratioOf(b),
   )[0];
-}
-
-/** The key that was created last, or used last if creation times are unknown. */
-export function latestKey(apiKeys: readonly ApiKey[]): ApiKey | undefined {
-  const timeOf = ({ metadata, status }: ApiKey): string => metadata.creationTimestamp ?? status?.lastUsedTime ?? '';
-  return apiKeys.reduce<ApiKey | undefined>(
-    (latest, each) => (latest === undefined || timeOf(each) > timeOf(latest) ? each : latest),
-    undefined,
-  );
 }
 
 export function idOf({ namespace, name }: Pick<Payer, 'namespace' | 'name'>): string {

@@ -44,7 +44,10 @@ const APIS = {
   },
   [IMAGES]: { body: ({ model, messages }) => ({ model, prompt: messages.at(-1).content }), show: showImages },
   [EMBEDDINGS]: { body: ({ model, messages }) => ({ model, input: messages.at(-1).content }), show: showVector },
-  [VIDEOS]: { body: ({ model, messages }) => ({ model, prompt: messages.at(-1).content }), show: followVideo },
+  [VIDEOS]: {
+    body: ({ model, messages, seconds }) => ({ model, prompt: messages.at(-1).content, ...(seconds && { seconds }) }),
+    show: followVideo,
+  },
 };
 const VIDEO_POLL_MS = 2_000;
 /** The first numbers of an embedding that are shown. */
@@ -72,20 +75,22 @@ if (root) {
   at('pg-stop').addEventListener('click', () => running?.abort());
   at('pg-new').addEventListener('click', forget);
   at('pg-model').addEventListener('change', showApis);
-  at('pg-ref').addEventListener('change', keyChosen);
+  // without any key there is only the field to paste one
+  at('pg-ref')?.addEventListener('change', keyChosen);
   at('pg-key')?.addEventListener('change', () => void readModels());
   keyChosen();
 }
 
 /** A key by its name, the one of the session, or what was pasted. */
 function chosenKey() {
-  const pasted = at('pg-key-field') && !at('pg-key-field').hidden;
-  return pasted ? { key: at('pg-key').value.trim() } : { ref: at('pg-ref')?.value ?? '' };
+  const pasted = at('pg-key-field')?.hidden === false ? at('pg-key').value.trim() : '';
+  const ref = at('pg-ref')?.value.trim() ?? '';
+  return pasted === '' ? { ref: ref === 'paste' ? '' : ref } : { key: pasted };
 }
 
 function keyChosen() {
   const field = at('pg-key-field');
-  if (field && at('pg-ref')) field.hidden = at('pg-ref').value !== 'paste';
+  if (field && at('pg-ref')?.tagName === 'SELECT') field.hidden = at('pg-ref').value !== 'paste';
   void readModels();
 }
 
@@ -172,6 +177,12 @@ function showApis() {
   const isSingle = singlePath() !== undefined;
   at('pg-api-field').hidden = isSingle;
   at('pg-options').hidden = isSingle;
+  at('pg-seconds-field').hidden = !isBySecond();
+}
+
+/** A video of the model costs by the second, so that a call must say how many. */
+function isBySecond() {
+  return singlePath() === VIDEOS && JSON.parse(root.dataset.bySecond).includes(at('pg-model').value);
 }
 
 async function send() {
@@ -184,6 +195,7 @@ async function send() {
     system: at('pg-system').value.trim(),
     messages: [...messages, turn],
     limit: Number(at('pg-limit').value) || 1024,
+    ...(isBySecond() && { seconds: at('pg-seconds').value }),
   });
   const view = addTurn(prompt, path, body);
   at('pg-text').value = '';

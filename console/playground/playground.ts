@@ -3,6 +3,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import { renderPlayground } from './view.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import { modelsBySecond } from '../queries/price-lists.ts';
 
 export const playgroundRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/playground', handle: showPlayground },
@@ -12,8 +13,6 @@ export const playgroundRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/playground/usage', handle: (request) => relay(request, usageOf) },
 ];
 
-/** Longer lists are not shown; the key's own page links here. */
-const MAX_KEYS = 200;
 const PATHS: ReadonlySet<string> = new Set([
   '/v1/chat/completions',
   '/v1/messages',
@@ -36,7 +35,8 @@ async function showPlayground({ person, deps, query, csrf }: PageRequest): Promi
   const asked = query.get('key') ?? '';
   const known = keys.includes(asked);
   const body = renderPlayground({
-    keys: keys.length <= MAX_KEYS ? keys : keys.filter((key) => key === asked),
+    keys,
+    bySecond: modelsBySecond(deps),
     chosen: known ? asked : keys.length === 1 ? keys[0] : undefined,
     own: person.ownKey !== undefined,
     model: query.get('model') ?? '',

@@ -6,13 +6,15 @@ import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 
 interface PlaygroundView {
-  /** "namespace/name" of those that can be chosen. */
+  /** "namespace/name" of those that can be chosen. With many, they are searched. */
   readonly keys: readonly string[];
   readonly chosen: string | undefined;
   /** The person has signed in with the only one. */
   readonly own: boolean;
   /** To begin with; empty: the first. */
   readonly model: string;
+  /** Models whose videos are priced by the second. */
+  readonly bySecond: readonly string[];
   /** undefined: not configured. */
   readonly gatewayUrl: string | undefined;
   readonly csrf: string;
@@ -40,6 +42,7 @@ function renderForm({
   chosen,
   own,
   model,
+  bySecond,
   gatewayUrl,
   csrf,
 }: PlaygroundView & { readonly gatewayUrl: string }): Html {
@@ -50,7 +53,13 @@ function renderForm({
         </p>
       </div></noscript
     >
-    <div class="playground" id="playground" data-gateway="${gatewayUrl}" data-model="${model}">
+    <div
+      class="playground"
+      id="playground"
+      data-gateway="${gatewayUrl}"
+      data-model="${model}"
+      data-by-second="${JSON.stringify(bySecond)}"
+    >
       <form class="form" id="playground-form" method="post" action="/playground/calls" autocomplete="off">
         ${csrfField(csrf)} ${own ? renderOwnKey(keys) : renderKeys(keys, chosen)}
         <div class="field">
@@ -66,6 +75,19 @@ function renderForm({
             <option value="/v1/responses">Responses (OpenAI)</option>
             <option value="/v1/messages">Messages (Anthropic)</option>
           </select>
+        </div>
+        <div class="field short" id="pg-seconds-field" hidden>
+          <label for="pg-seconds">Seconds of video</label>
+          <input
+            id="pg-seconds"
+            type="number"
+            min="1"
+            max="600"
+            step="1"
+            value="4"
+            aria-describedby="pg-seconds-hint"
+          />
+          <p class="hint" id="pg-seconds-hint">Each is paid for. Providers make some lengths only.</p>
         </div>
         <details class="fold" id="pg-options">
           <summary>More options</summary>
@@ -103,23 +125,14 @@ function renderOwnKey([key = '']: readonly string[]): Html {
     <p class="hint">Paid by <bdi>${key}</bdi>, with which you are signed in.</p>`;
 }
 
+/** With more keys than this, they are searched. */
+const MAX_LISTED = 200;
+
 function renderKeys(keys: readonly string[], chosen: string | undefined): Html {
-  const paste = keys.length === 0;
-  return html`${
-      paste
-        ? NOTHING
-        : html`<div class="field">
-            <label for="pg-ref">Key</label>
-            <select id="pg-ref">
-              ${
-                chosen === undefined ? html`<option value="" disabled selected>Choose a key</option>` : NOTHING
-              }${keys.map((key) => html`<option value="${key}" ${flag('selected', key === chosen)}>${key}</option>`)}
-              <option value="paste">Paste a key…</option>
-            </select>
-          </div>`
-    }
-    <div class="field" id="pg-key-field" ${flag('hidden', !paste)}>
-      <label for="pg-key">API key</label>
+  const listed = keys.length <= MAX_LISTED;
+  return html`${keys.length === 0 ? NO_KEY : listed ? renderKeyList(keys, chosen) : renderKeySearch(keys, chosen)}
+    <div class="field" id="pg-key-field" ${flag('hidden', listed && keys.length > 0)}>
+      <label for="pg-key">${listed ? 'API key' : 'Or paste an API key'}</label>
       <input
         id="pg-key"
         type="password"
@@ -134,4 +147,37 @@ function renderKeys(keys: readonly string[], chosen: string | undefined): Html {
         It stays in this page until you leave it. The console passes it on to the gateway and keeps it nowhere.
       </p>
     </div>`;
+}
+
+const NO_KEY = html`<p class="hint" id="pg-no-key">
+  You see no key that is enabled. <a href="/keys/new">Create one</a>, or paste one here.
+</p>`;
+
+function renderKeyList(keys: readonly string[], chosen: string | undefined): Html {
+  return html`<div class="field">
+    <label for="pg-ref">Key</label>
+    <select id="pg-ref">
+      ${chosen === undefined ? html`<option value="" disabled selected>Choose a key</option>` : NOTHING}${keys.map(
+        (key) => html`<option value="${key}" ${flag('selected', key === chosen)}>${key}</option>`,
+      )}
+      <option value="paste">Paste a key…</option>
+    </select>
+  </div>`;
+}
+
+function renderKeySearch(keys: readonly string[], chosen: string | undefined): Html {
+  return html`<div class="field">
+    <label for="pg-ref">Key</label>
+    <input
+      id="pg-ref"
+      list="pg-refs"
+      value="${chosen ?? ''}"
+      maxlength="507"
+      placeholder="namespace/name"
+      spellcheck="false"
+      autocapitalize="none"
+      autocomplete="off"
+    />
+    <datalist id="pg-refs">${keys.map((key) => html`<option value="${key}"></option>`)}</datalist>
+  </div>`;
 }

@@ -6,6 +6,7 @@ import { Endpoint, Input } from '#snapshot/snapshot.gen.ts';
 import type { DirectAccess, Group, Model, ModelRoute, Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Endpoint as EndpointName, ServedModel } from '#web/pricing/model-facts.ts';
 import type { OfferingGroup, PricedCandidate, PricedOffer, PriceList } from '#web/pricing/price-list.ts';
+import { generationUnit } from '#web/pricing/dollars.ts';
 import { makePricingGroups, makePricingRows } from '#web/pricing/price-rows.ts';
 import type { ModelPrice } from '#web/pricing/price-rows.ts';
 import { indexPrices, priceAt } from '#price/model-prices.ts';
@@ -23,6 +24,13 @@ export function priceListOf(deps: ConsoleDeps): PriceList {
   let compile = compilers.get(deps);
   if (!compile) compilers.set(deps, (compile = createPriceLists(deps)));
   return compile(deps.resources(), deps.nowMs());
+}
+
+/** Names of models whose videos are priced by the second: a call must say how many. */
+export function modelsBySecond(deps: ConsoleDeps): string[] {
+  return priceListOf(deps)
+    .pricing.rows.filter((row) => generationUnit(row) === 'second')
+    .map(({ modelName }) => modelName);
 }
 
 /** The price list of the resources. Returns the same object while the resources that prices come from are the same. */

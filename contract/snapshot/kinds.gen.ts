@@ -1,5 +1,5 @@
 /** The kinds of a snapshot, generated from crds/ and snapshot.proto by `npm run generate`. */
-import { Account, Group, Key, ModelRoute, PriceCatalog } from './snapshot.gen.ts';
+import { Account, Group, Key, ModelRoute, PriceCatalog } from '../../contract/snapshot/snapshot.gen.ts';
 
 /** Parents first, which is the order of transmission; removals are sent in the opposite order. */
 export const SNAPSHOT_KINDS = [

@@ -32,7 +32,7 @@ export function snapshotKindsText(rows: readonly KindRow[], proto: string): stri
     .flatMap(({ field }) => rows.filter((row) => row.field === field));
   const messages = rows.map(({ message }) => message).sort();
   return `/** The kinds of a snapshot, generated from crds/ and snapshot.proto by \`npm run generate\`. */
-import { ${messages.join(', ')} } from './snapshot.gen.ts';
+import { ${messages.join(', ')} } from '../../contract/snapshot/snapshot.gen.ts';
 
 /** Parents first, which is the order of transmission; removals are sent in the opposite order. */
 export const SNAPSHOT_KINDS = [

@@ -31,7 +31,7 @@ export function modelHref(root: string, modelName: string): string {
 export function renderModel(list: PriceList, row: PricingRow, { gatewayUrl }: ModelPageOptions): Html {
   return html`<dl class="facts model-facts">${renderFacts(row)}</dl>
     ${renderModelPrices(list, row)}
-    ${row.facts ? row.facts.endpoints.map((endpoint) => renderCalls(row.modelName, endpoint, gatewayUrl)) : NOTHING}`;
+    ${row.facts ? row.facts.endpoints.map((endpoint) => renderCalls(row, endpoint, gatewayUrl)) : NOTHING}`;
 }
 
 /** The name with a button that copies it, to the letter. */
@@ -159,8 +159,14 @@ const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
   Transcriptions: 'Transcribe audio',
 };
 
-function renderCalls(model: string, endpoint: Endpoint, gatewayUrl: string | undefined): Html {
+function renderCalls(row: PricingRow, endpoint: Endpoint, gatewayUrl: string | undefined): Html {
   const id = `calls-${endpoint.toLowerCase()}`;
+  const snippets = snippetsOf({
+    url: gatewayUrl ?? EXAMPLE_URL,
+    model: row.modelName,
+    endpoint,
+    bySecond: generationUnit(row) === 'second',
+  });
   return html`<section class="section" aria-labelledby="${id}">
     <h2 id="${id}">${CALL_TITLES[endpoint]}</h2>
     <p class="hint">
@@ -168,7 +174,7 @@ function renderCalls(model: string, endpoint: Endpoint, gatewayUrl: string | und
       <code>MGW_KEY</code
       >.${gatewayUrl === undefined ? html` <code>${EXAMPLE_URL}</code> stands for the gateway's address.` : NOTHING}
     </p>
-    ${renderSnippets(snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, model, endpoint }), `${id}-`)}
+    ${renderSnippets(snippets, `${id}-`)}
   </section>`;
 }
 

@@ -19,13 +19,13 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: videos}
 spec:
-  models: [{name: sora-2, endpoints: [Videos]}]
+  models: [{name: sora-2, endpoints: [Videos]}, {name: sora-2-pro, endpoints: [Videos]}]
   channels: [{name: demo, protocol: OpenAI, baseUrl: "${demoUrl}/v1"}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: videos}
-spec: {models: [{name: sora-2, vendor: OpenAI, quotaType: Request, requestUsd: "0.4"}]}
+spec: {models: [{name: sora-2, vendor: OpenAI, quotaType: Request, requestUsd: "0.4"}, {name: sora-2-pro, vendor: OpenAI, quotaType: Request, perSecondUsd: "0.1"}]}
 `;
 
 describe.skipIf(chromium.skip)('the playground', () => {
@@ -94,6 +94,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
       'gpt-4o',
       'gpt-4o-mini',
       'sora-2',
+      'sora-2-pro',
       'text-embedding-3-small',
     ]);
     let spent = 0;
@@ -168,6 +169,14 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     ]);
     assert.equal(file.suggestedFilename(), 'video.avi');
     assert.equal((await readFile(await file.path())).subarray(0, 4).toString(), 'RIFF');
+  });
+
+  test('asks how many seconds where a video is paid by them', async () => {
+    await page.getByLabel('Model').selectOption('sora-2');
+    assert.equal(await page.getByLabel('Seconds of video').isVisible(), false);
+    await page.getByLabel('Model').selectOption('sora-2-pro');
+    await page.getByLabel('Seconds of video').fill('8');
+    assert.match(await ask('A lighthouse at dawn'), /^\$0\.80 /);
   });
 
   test('reports a failed video, which costs nothing', async () => {

@@ -36,6 +36,7 @@ const CONSOLE_FEATURE = [
   'console/paths.ts',
   'console/queries',
   'console/route.ts',
+  'console/session/last-choice.ts',
 ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
@@ -91,7 +92,15 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['@fastify/csrf-protection', 'fastify', 'pino'],
   },
   'console/route.ts': {
-    may: ['web', ...OBJECTS, 'contract/activity', 'manifests', 'console/access', 'console/data'],
+    may: [
+      'web',
+      ...OBJECTS,
+      'contract/activity',
+      'manifests',
+      'console/access',
+      'console/data',
+      'console/session/last-choice.ts',
+    ],
     packages: ['pino'],
   },
   'console/paths.ts': { may: ['crds', 'console/access'] },
@@ -111,6 +120,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['crds', 'runtime', 'console/access', 'console/describe-error.ts'],
     packages: ['@fastify/secure-session', 'fastify'],
   },
+  'console/session/last-choice.ts': { may: ['crds/schema/json.ts'], packages: ['fastify'] },
   'console/access': {
     may: [...OBJECTS, 'contract/snapshot', 'kube', 'manifests', 'runtime'],
     packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'],

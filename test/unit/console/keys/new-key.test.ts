@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { createConsoleFixture, keyManifest } from '../../../support/console-access.ts';
 import { defaultPayer } from '../../../../console/keys/payers.ts';
-import { ACCOUNT, ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
+import { ACCOUNT, ADMIN, ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
 import type { Browser } from './stand.ts';
 import { nameOf } from '../../../../console/queries/object-name.ts';
 
@@ -236,14 +236,26 @@ describe('creating a key', () => {
     assert.deepEqual([checked(first), chosen(first)], ['auto-a', 'team-a/team-a']);
     const both = (await (await fresh.browser(BOTH)).get('/keys/new')).markup;
     assert.deepEqual([checked(both), chosen(both)], ['auto-a', undefined], 'of two accounts none is guessed');
+  });
+  it('starts with what this person chose for their last key, whatever others have used since', async () => {
     const world = createConsoleFixture([...PLATFORM, ...TENANTS]);
-    const put = (name: string, at: string): void => {
-      const apiKey = world.apiKey('team-a', name);
-      world.put({ ...apiKey, metadata: { ...apiKey.metadata, creationTimestamp: at } });
-    };
-    put('nightly-evals', '2026-11-20T00:00:00Z');
-    const later = (await (await keysStand({ world }).browser(BOTH)).get('/keys/new')).markup;
-    assert.deepEqual([checked(later), chosen(later)], ['economy', 'team-a/team-a']);
+    const used = world.apiKey('team-b', 'secret-project');
+    world.put({ ...used, status: { ...used.status, lastUsedTime: '2026-11-21T00:00:00Z' } });
+    const { browser } = keysStand({ world });
+    const olga = await browser(BOTH);
+    const before = (await olga.get('/keys/new')).markup;
+    assert.match(before, /<option value="">Choose an account<\/option>/, "somebody's last call chooses nothing");
+    await create(olga, { name: 'one', group: 'economy', account: 'team-a/team-a' });
+    const after = (await olga.get('/keys/new')).markup;
+    assert.match(after, /<option value="team-a\/team-a"[^>]* selected>/);
+    assert.match(after, /name="group" value="economy" required checked/);
+    assert.match((await (await browser(BOTH)).get('/keys/new')).markup, /Choose an account/, 'in another browser');
+  });
+  it('offers an account on a fresh gateway, in its own namespace too', async () => {
+    const { browser } = keysStand({ world: createConsoleFixture([...PLATFORM]) });
+    const { markup } = await (await browser(ADMIN)).get('/keys/new');
+    assert.match(markup, /id="no-account"[\s\S]*href="\/wallet\/new\?next=key">Create account</);
+    assert.doesNotMatch(markup, /takes the right|cannot be written/);
   });
   it('starts with an automatic group if several have the most models', async () => {
     const automatic = {

@@ -20,6 +20,7 @@ export const ANNA: Rights = { name: 'anna@example.com', namespaces: ['team-a'] }
 export const BEN: Rights = { name: 'ben@example.com', namespaces: ['team-b'] };
 export const BOTH: Rights = { name: 'olga@example.com', namespaces: ['team-a', 'team-b'] };
 export const READER: Rights = { name: 'rita@example.com', namespaces: ['team-a'], verbs: ['get', 'list'] };
+export const ADMIN: Rights = { name: 'ada@example.com', namespaces: [GATEWAY] };
 export const NOBODY: Rights = { name: 'nora@example.com', namespaces: [] };
 export const BLIND: Rights = {
   name: 'bob@example.com',
@@ -27,7 +28,7 @@ export const BLIND: Rights = {
   kinds: ['ApiKey'],
   readsSecrets: false,
 };
-const PEOPLE = [ANNA, BEN, BOTH, READER, NOBODY, BLIND];
+const PEOPLE = [ANNA, BEN, BOTH, READER, ADMIN, NOBODY, BLIND];
 
 function platform(kind: string, name: string, spec: object, labels?: object): unknown {
   return {
@@ -268,11 +269,14 @@ export interface Browser {
   readonly follow: (shown: Shown) => Promise<Shown>;
 }
 
-export function openBrowser(app: FastifyInstance, cookie: string): Browser {
+export function openBrowser(app: FastifyInstance, session: string): Browser {
+  let cookie = session;
   let last = '';
   let csrf = '';
   const keep = (answer: Awaited<ReturnType<FastifyInstance['inject']>>): Shown => {
     const shown = { status: answer.statusCode, location: answer.headers['location'] ?? '', markup: bodyOf(answer) };
+    for (const { name, value } of answer.cookies)
+      if (name === 'mgw-console-last-key') cookie = `${session}; ${name}=${encodeURIComponent(value)}`;
     if (shown.markup !== '') last = shown.markup;
     csrf = csrfIn(shown.markup) || csrf;
     return shown;

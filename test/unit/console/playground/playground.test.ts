@@ -89,6 +89,36 @@ describe('the playground', () => {
     assert.match(body, /used up its quota/);
   });
 
+  it('lets people paste a key where they see none, and search where they see many', async () => {
+    const pageOf = async (world: ReturnType<typeof createConsoleFixture>): Promise<string> => {
+      const { browser } = keysStand({ world, gatewayUrl });
+      return (await (await browser(ANNA)).get('/playground')).markup;
+    };
+    const none = await pageOf(createConsoleFixture([...PLATFORM]));
+    assert.match(none, /id="pg-no-key"[\s\S]*id="pg-key-field" *>/);
+    assert.doesNotMatch(none, /id="pg-ref"/);
+    const world = createConsoleFixture([...PLATFORM, ...TENANTS]);
+    const known = world.apiKey('team-a', 'ci-bot');
+    for (let index = 0; index < 201; index++)
+      world.put({ ...known, metadata: { ...known.metadata, name: `key-${index}`, uid: `uid-${index}` } });
+    const many = await pageOf(world);
+    assert.match(many, /<input id="pg-ref" list="pg-refs"[\s\S]*<option value="team-a\/key-200"><\/option>/);
+    assert.match(many, /id="pg-key-field" *>/);
+  });
+
+  it('knows the models whose videos cost by the second', async () => {
+    const catalog = {
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'PriceCatalog',
+      metadata: { namespace: 'model-gateway', name: 'videos' },
+      spec: { models: [{ name: 'sora-2', vendor: 'OpenAI', quotaType: 'Request', perSecondUsd: '0.1' }] },
+    };
+    const { browser } = keysStand({ world: createConsoleFixture([...PLATFORM, ...TENANTS, catalog]), gatewayUrl });
+    const { markup } = await (await browser(ANNA)).get('/playground');
+    assert.match(markup, /data-by-second="\[&quot;sora-2&quot;\]"/);
+    assert.match(markup, /id="pg-seconds-field" hidden/);
+  });
+
   it('never renders a response as a page of its own', async () => {
     answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<script>1</script>');
     const { headers } = await post(open(), '/playground/models', { key: KEY });
