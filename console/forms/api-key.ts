@@ -5,6 +5,7 @@
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
 import type { AccessError, ApiFieldError } from '../access/access.ts';
+import { isTimeZone, UTC } from '#snapshot/time-zone.ts';
 import { eachRate, RATE_FIELDS } from '../views/rate-limits.ts';
 import type { RateField } from '../views/rate-limits.ts';
 
@@ -18,6 +19,7 @@ export interface KeyForm extends Readonly<Record<RateField, string>> {
   readonly limited: boolean;
   readonly limitUsd: string;
   readonly period: string;
+  readonly timeZone: string;
   readonly whenShort: string;
   /** As `<input type="datetime-local">` has it, in UTC: "2027-01-01T00:00"; empty: never. */
   readonly expires: string;
@@ -37,6 +39,7 @@ export type KeyField =
   | 'enabled'
   | 'limitUsd'
   | 'period'
+  | 'timeZone'
   | 'whenShort'
   | 'expires'
   | 'models'
@@ -57,7 +60,7 @@ export type Parsed<T> =
 
 /** Posted fields that come once for each ticked box. */
 export const MODEL_BOXES = ['model'];
-export const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
+export const PERIODS = ['Never', 'Daily', 'Weekly', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
 export const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
 const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
 export const UNLIMITED = 'Unlimited';
@@ -75,6 +78,7 @@ export function newKeyForm(namespace: string): KeyForm {
     limited: false,
     limitUsd: '',
     period: 'Never',
+    timeZone: UTC,
     whenShort: 'Lower',
     expires: '',
     restricted: false,
@@ -98,6 +102,7 @@ export function formOfKey({ metadata, spec }: ApiKey): KeyForm {
     limited,
     limitUsd: limited ? spec.quota.limitUsd : '',
     period: spec.quota.period,
+    timeZone: spec.quota.timeZone,
     whenShort: spec.quota.whenShort,
     expires: spec.expirationTime === undefined ? '' : utcInput(spec.expirationTime),
     restricted: spec.models !== undefined,
@@ -128,6 +133,7 @@ export function readKeyForm(posted: URLSearchParams): KeyForm {
     limited: text('quota') === 'Limited',
     limitUsd: text('limitUsd'),
     period: text('period'),
+    timeZone: text('timeZone').trim() || UTC,
     whenShort: text('whenShort'),
     expires: text('expires'),
     restricted: text('allowed') === 'Some',
@@ -192,6 +198,7 @@ export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyF
     ...form,
     ...(has('limitUsd') && { limited: false }),
     ...(has('period') && { period: 'Never' }),
+    ...(has('timeZone') && { timeZone: UTC }),
     ...(has('whenShort') && { whenShort: 'Lower' }),
     ...(has('maxConcurrency') && { maxConcurrency: '' }),
     ...eachRate((field) => (has(field) ? '' : form[field])),
@@ -234,12 +241,15 @@ export function limitOf({ limited, limitUsd }: KeyForm): Parsed<string> {
   return { value: limitUsd };
 }
 
-/** Period and whenShort: only what the lists offer. */
-export function quotaOf(form: KeyForm): Parsed<Pick<ApiKeyQuota, 'period' | 'whenShort'>> {
+/** Period and whenShort: only what the lists offer; a time zone that there is. */
+export function quotaOf(form: KeyForm): Parsed<Pick<ApiKeyQuota, 'period' | 'timeZone' | 'whenShort'>> {
   const period = chosen(PERIODS, form.period, 'period');
   const whenShort = chosen(WHEN_SHORT, form.whenShort, 'whenShort');
   if (period.errors) return period;
-  return whenShort.errors ? whenShort : { value: { period: period.value, whenShort: whenShort.value } };
+  if (whenShort.errors) return whenShort;
+  const { timeZone } = form;
+  if (!isTimeZone(timeZone)) return fault('timeZone', 'Type the name of a time zone, such as Europe/Berlin or UTC.');
+  return { value: { period: period.value, timeZone, whenShort: whenShort.value } };
 }
 
 /** The key's limits on calls in flight and on use per minute; a field that is left empty sets no limit. */
@@ -303,6 +313,7 @@ const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
   ['spec.enabled', 'enabled'],
   ['spec.quota.limitUsd', 'limitUsd'],
   ['spec.quota.period', 'period'],
+  ['spec.quota.timeZone', 'timeZone'],
   ['spec.quota.whenShort', 'whenShort'],
   ['spec.expirationTime', 'expires'],
   ['spec.models', 'models'],

@@ -16,6 +16,7 @@ const EDIT_FIELDS = [
   'group',
   'limit',
   'period',
+  'timeZone',
   'whenShort',
   'expires',
   'models',
@@ -73,6 +74,12 @@ export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
     take: ({ period }) => ({ period }),
     patch: (form) => mapped(quotaOf(form), ({ period }) => ({ quota: { period } })),
   },
+  timeZone: {
+    label: 'Time zone',
+    text: ({ timeZone }) => timeZone,
+    take: ({ timeZone }) => ({ timeZone }),
+    patch: (form) => mapped(quotaOf(form), ({ timeZone }) => ({ quota: { timeZone } })),
+  },
   whenShort: {
     label: 'When too little is left',
     text: ({ whenShort }) => whenShort,
@@ -119,6 +126,7 @@ export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> 
     group: text('group'),
     limit: text('limit'),
     period: text('period'),
+    timeZone: text('timeZone'),
     whenShort: text('whenShort'),
     expires: text('expires'),
     models: text('models'),

@@ -27,6 +27,7 @@ export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
   enabled: 'Enabled',
   limitUsd: 'Quota',
   period: 'Period',
+  timeZone: 'Time zone',
   whenShort: 'When too little is left',
   expires: 'Expires',
   models: 'Models',
@@ -50,7 +51,7 @@ function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[])
   </p>`;
 }
 
-const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Monthly: 'Every month' } as const;
+const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Weekly: 'Every week', Monthly: 'Every month' } as const;
 const WHEN_SHORT_LABELS = { Lower: 'Shorten its answer to what can be paid', Refuse: 'Refuse the call' } as const;
 
 /** All fields of an edit. */
@@ -129,8 +130,17 @@ function renderQuota({ form, errors, others }: KeyFormView): Html {
         value: form.period,
         errors,
         options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })),
-        hint: 'At midnight or on the 1st, UTC.',
+        hint: 'At midnight, on Monday or on the 1st.',
         below: changedMeanwhile('period', others),
+      })}
+      ${textField({
+        field: 'timeZone',
+        label: 'In the time zone',
+        value: form.timeZone,
+        errors,
+        short: true,
+        attributes: html`type="text" autocomplete="off" spellcheck="false" placeholder="UTC" maxlength="64"`,
+        below: changedMeanwhile('timeZone', others),
       })}
     </div>
   </fieldset>`;

@@ -11,7 +11,7 @@ import { renderStatusDot } from '../views/status-mark.ts';
 import { accountPath } from '../wallet/account-facts.ts';
 import { factsOf } from './key-facts.ts';
 import type { KeyFacts } from './key-facts.ts';
-import { isLow } from './key-status.ts';
+import { isLow, resetWords } from './key-status.ts';
 import type { KeyStatusFinding } from './key-status.ts';
 
 export interface KeyOverview {
@@ -43,12 +43,12 @@ function renderStatusNotice({ tone, label, message }: KeyStatusFinding): Html {
   </div>`;
 }
 
-const PERIOD_WORDS = { Never: '', Daily: ' today', Monthly: ' this month' } as const;
-const AGAIN = { Never: '', Daily: 'resets at midnight (UTC)', Monthly: 'resets on the 1st (UTC)' } as const;
+const PERIOD_WORDS = { Never: '', Daily: ' today', Weekly: ' this week', Monthly: ' this month' } as const;
 
 function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const facts = factsOf(apiKey);
   const { period } = apiKey.spec.quota;
+  const again = resetWords(apiKey.spec.quota);
   const { spentNanoUsd, remainingNanoUsd } = facts;
   const places = columnPlaces([spentNanoUsd, remainingNanoUsd ?? 0n]);
   return html`<dl class="figures" id="key-figures">
@@ -60,7 +60,7 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
       <dt>Remaining${PERIOD_WORDS[period]}</dt>
       <dd>
         ${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd, places)}<small>${
-          facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
+          facts.limitNanoUsd === undefined ? 'by this key; its account pays' : again || 'of its limit'
         }</small>${changeLimit}
       </dd>
     </div>

@@ -36,6 +36,7 @@ const CONTROLS: readonly KeyField[] = [
   'group',
   'limitUsd',
   'period',
+  'timeZone',
   'whenShort',
   'expires',
   'models',

@@ -38,6 +38,7 @@ const CONTROLS: readonly KeyField[] = [
   'group',
   'limitUsd',
   'period',
+  'timeZone',
   'whenShort',
   'expires',
   'models',

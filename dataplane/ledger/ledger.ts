@@ -10,7 +10,7 @@
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage/record.ts';
 
-export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
+export type QuotaPeriod = 'Never' | 'Daily' | 'Weekly' | 'Monthly';
 
 /** A limit that a call is admitted against: on money, on running calls, or on what calls take in any 60 seconds. */
 export type Limit = MoneyLimit | CountLimit;
@@ -37,14 +37,23 @@ export interface CountLimit extends Limited<Scope> {
   readonly amount: number;
 }
 
-/** What a money limit sums up: all that was ever spent, or a calendar day or month in UTC. */
-export type SpendingWindow = 'Total' | 'Day' | 'Month';
+/** What a money limit sums up: all that was ever spent, or a calendar day, week (from Monday) or month. */
+export type SpendingWindow = 'Total' | 'Day' | 'Week' | 'Month';
+
+/** A kind of calendar period in a time zone. */
+export interface CalendarWindow {
+  readonly kind: Exclude<SpendingWindow, 'Total'>;
+  readonly timeZone: string;
+}
 
 /** A limit on what a key or an account spends. A call counts in all windows of both, whatever limits they have. */
-export type MoneyLimit = KeyQuota | AccountCredit;
+export type MoneyLimit = KeyQuota | AccountLimit;
 
 interface Spending {
   readonly measure: 'UsdNano';
+  readonly window: SpendingWindow;
+  /** The name of the time zone in which its window begins; absent: UTC. */
+  readonly timeZone?: string;
   /** Of the object that states the limit. A hold is refused if it is older than the latest seen. */
   readonly generation: bigint;
 }
@@ -52,11 +61,16 @@ interface Spending {
 export interface KeyQuota extends Limited<'Key'>, Spending {
   /** null: unlimited. */
   readonly amountNanoUsd: bigint | null;
-  readonly window: SpendingWindow;
 }
 
-export interface AccountCredit extends Limited<'Account'>, Spending {
+/** An account's credit, which is a total, or a limit of what it spends. */
+export interface AccountLimit extends Limited<'Account'>, Spending {
   readonly amountNanoUsd: bigint;
+  /** It is not the credit. */
+  readonly isLimit?: true;
+}
+
+export interface AccountCredit extends AccountLimit {
   readonly window: 'Total';
 }
 
@@ -216,6 +230,24 @@ export interface KeySpending {
 export interface AccountSpending {
   readonly spentNanoUsd: bigint;
   readonly heldNanoUsd: bigint;
+  /** In the current windows that were asked for, in their order; absent: none were. */
+  readonly windows?: readonly WindowSpending[];
+}
+
+/** What was spent in a calendar window that is not over. */
+export interface WindowSpending {
+  readonly startMs: number;
+  /** The first moment of the next one. */
+  readonly endMs: number;
+  readonly spentNanoUsd: bigint;
+  readonly heldNanoUsd: bigint;
+}
+
+/** A quota's period, and the time zone in which it begins. */
+export interface PeriodOf {
+  readonly period: QuotaPeriod;
+  /** Absent: UTC. */
+  readonly timeZone?: string | undefined;
 }
 
 /**
@@ -234,9 +266,9 @@ export interface SpendingChanges {
 /** The methods by which the operator reads spending for statuses. */
 export interface LedgerReader {
   /** `account` is the key's, if known; a ledger with several buckets then reads only one of them. */
-  readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
+  readKey(keyUid: string, period: QuotaPeriod | PeriodOf, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
-  readAccount(account: string): Promise<AccountSpending>;
+  readAccount(account: string, windows?: readonly CalendarWindow[]): Promise<AccountSpending>;
   /**
    * Says what a caller that read spending at `mark` must read again. Call it before reading. The end of a period does
    * not count as a change. Absent in ledgers that do not track changes.

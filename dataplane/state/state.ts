@@ -3,7 +3,7 @@
  * map reads. compile.ts makes it; current.ts holds the one in force.
  */
 import type { CompiledPrice } from '../price/sheet.ts';
-import type { AccountCredit, CountLimit, KeyQuota, QuotaPeriod } from '../ledger/ledger.ts';
+import type { AccountCredit, AccountLimit, CountLimit, KeyQuota, QuotaPeriod } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
@@ -48,6 +48,8 @@ export interface Credential {
 export interface AccountState {
   readonly id: string;
   readonly credit: AccountCredit;
+  /** What it may spend besides, in windows or in total. */
+  readonly spending: readonly AccountLimit[];
   /** Its limits on calls. */
   readonly limits: readonly CountLimit[];
 }

@@ -152,7 +152,13 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/price': { may: ['dataplane/snapshot'] },
   'dataplane/usage': { may: ['dataplane/owner-only.ts', 'dataplane/price', 'dataplane/snapshot'] },
   'dataplane/ledger': {
-    may: ['dataplane/clock.ts', 'dataplane/owner-only.ts', 'dataplane/price', 'dataplane/usage'],
+    may: [
+      'dataplane/clock.ts',
+      'dataplane/owner-only.ts',
+      'dataplane/price',
+      'dataplane/snapshot/time-zone.ts',
+      'dataplane/usage',
+    ],
     packages: ['@redis/client'],
   },
   'dataplane/activity': {
@@ -385,7 +391,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'operator/xds/envoy': 'listener, routes and endpoints for Envoys before the proxies',
   'dataplane/main.ts': 'the data plane, put together',
   'dataplane/proxy.ts': 'a proxy of a fleet: the data plane with its configuration over xDS',
-  'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals',
+  'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals, time zones',
   'dataplane/protocol': 'the dialects: facts of a request, converters, streams',
   'dataplane/price': 'prices compiled, worst cases, bills',
   'dataplane/usage': 'the record of a call: its columns, filters, CSV, tables and mirror',

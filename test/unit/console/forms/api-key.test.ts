@@ -21,7 +21,7 @@ const SPEC: ApiKeySpec = {
   enabled: true,
   groupRef: { name: 'auto-a' },
   accountRef: { name: 'team-a' },
-  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16 },
+  quota: { limitUsd: '25.00', period: 'Monthly', timeZone: 'UTC', whenShort: 'Lower', minOutputTokens: 16 },
   expirationTime: '2027-01-01T01:00:00+01:00',
   models: ['b', 'a'],
   maxConcurrency: 8,
@@ -51,6 +51,7 @@ describe('the form of a new key', () => {
     quota: 'Unlimited',
     limitUsd: 'ignored',
     period: 'Never',
+    timeZone: 'UTC',
     whenShort: 'Lower',
     allowed: 'All',
     keyType: 'Generated',
@@ -68,6 +69,7 @@ describe('the form of a new key', () => {
       quota: {
         limitUsd: 'Unlimited',
         period: 'Never',
+        timeZone: 'UTC',
         whenShort: 'Lower',
         minOutputTokens: 16,
       },
@@ -95,7 +97,7 @@ describe('the form of a new key', () => {
     const { errors } = specOf({
       quota: 'Limited',
       limitUsd: '',
-      period: 'Weekly',
+      period: 'Hourly',
       maxConcurrency: 'many',
       requestsPerMinute: '1.5',
       inputTokensPerMinute: '5',
@@ -129,6 +131,7 @@ describe('the form of a new key', () => {
     assert.deepEqual(specOfForm({ ...newKeyForm('team-a'), group: 'g', account: 'a' }, 'gw').value?.quota, {
       limitUsd: 'Unlimited',
       period: 'Never',
+      timeZone: 'UTC',
       whenShort: 'Lower',
       minOutputTokens: 16,
     });
