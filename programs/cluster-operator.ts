@@ -327,7 +327,7 @@ function openFleetLedger({ log, running }: Context, { open }: FleetLedger): Open
   return {
     reader: {
       readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
-      readAccount: async (account) => (await opened).readAccount(account),
+      readAccount: async (account, windows) => (await opened).readAccount(account, windows),
     },
     close: () =>
       opened.then(

@@ -3,6 +3,7 @@
  * a key, its errors and the patches of its spec are made from it: a field of ApiKey touches this file alone.
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
+import { isTimeZone, UTC } from '#snapshot/time-zone.ts';
 import { renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -62,8 +63,8 @@ function field<Parts extends object>(row: Field<Parts>): Field<Parts> {
   return row;
 }
 
-const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
-const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Monthly: 'Every month' } as const;
+const PERIODS = ['Never', 'Daily', 'Weekly', 'Monthly'] as const satisfies readonly ApiKeyQuota['period'][];
+const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Weekly: 'Every week', Monthly: 'Every month' } as const;
 const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
 const WHEN_SHORT_LABELS = { Lower: 'Shorten its answer to what can be paid', Refuse: 'Refuse the call' } as const;
 const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
@@ -309,7 +310,29 @@ export const KEY_FIELDS = {
         field: 'period',
         value: period,
         options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })),
-        hint: 'At midnight or on the 1st, UTC.',
+        hint: 'At midnight, on Monday or on the 1st.',
+        below: view.note,
+      }),
+  }),
+  timeZone: field({
+    label: 'In the time zone',
+    path: 'spec.quota.timeZone',
+    place: 'both',
+    initial: { timeZone: UTC },
+    read: ({ text }) => ({ timeZone: text('timeZone') || UTC }),
+    of: ({ spec: { quota } }) => ({ timeZone: quota.timeZone }),
+    text: ({ timeZone }) => timeZone,
+    write: ({ timeZone }) =>
+      isTimeZone(timeZone)
+        ? { patch: { quota: { timeZone } } }
+        : { error: 'Type the name of a time zone, such as Europe/Berlin or UTC.' },
+    control: ({ timeZone }, view) =>
+      textField({
+        ...view,
+        field: 'timeZone',
+        value: timeZone,
+        short: true,
+        attributes: html`type="text" autocomplete="off" spellcheck="false" placeholder="${UTC}" maxlength="64"`,
         below: view.note,
       }),
   }),

@@ -271,8 +271,8 @@ export function renderFields(rows: readonly KeyFieldRow[], view: KeyFormView): H
   return html`${rows.filter(({ field }) => OUTER[field] === undefined).map((row) => html`${control(row)} `)}`;
 }
 
-/** How often a quota resets is asked beside its limit. */
-const OUTER: Readonly<Partial<Record<KeyField, KeyField>>> = { period: 'limitUsd' };
+/** How often and where a quota resets is asked beside its limit. */
+const OUTER: Readonly<Partial<Record<KeyField, KeyField>>> = { period: 'limitUsd', timeZone: 'limitUsd' };
 
 /** The change that somebody else has made to a field meanwhile. */
 function changedMeanwhile(field: KeyField, others: readonly ConcurrentChange[]): Html {

@@ -32,7 +32,7 @@ export const COLUMN_TITLES: Readonly<Record<KeyColumn, string>> = {
   expires: 'Expires',
 };
 
-const PERIOD_WORDS = { Never: '', Daily: 'today', Monthly: 'this month' } as const;
+const PERIOD_WORDS = { Never: '', Daily: 'today', Weekly: 'this week', Monthly: 'this month' } as const;
 
 interface KeysTable {
   readonly rows: readonly KeyRow[];

@@ -9,7 +9,7 @@ import { secretNameOf } from '#objects/key-secret.ts';
 import { renderStatusDot } from '../components/status-mark.ts';
 import { factsOf } from '../queries/key-facts.ts';
 import type { KeyFacts } from '../queries/key-facts.ts';
-import { isLow } from '../queries/key-status.ts';
+import { isLow, resetWords } from '../queries/key-status.ts';
 import type { KeyStatusFinding } from '../queries/key-status.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
@@ -49,8 +49,7 @@ function renderStatusNotice({ tone, label, message }: KeyStatusFinding): Html {
   });
 }
 
-const PERIOD_WORDS = { Never: '', Daily: ' today', Monthly: ' this month' } as const;
-const AGAIN = { Never: '', Daily: 'resets at midnight (UTC)', Monthly: 'resets on the 1st (UTC)' } as const;
+const PERIOD_WORDS = { Never: '', Daily: ' today', Weekly: ' this week', Monthly: ' this month' } as const;
 
 function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const facts = factsOf(apiKey);
@@ -63,7 +62,10 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
       {
         label: `Remaining${PERIOD_WORDS[period]}`,
         value: remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd, places),
-        note: facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit',
+        note:
+          facts.limitNanoUsd === undefined
+            ? 'by this key; its account pays'
+            : resetWords(apiKey.spec.quota) || 'of its limit',
         below: changeLimit,
       },
       {

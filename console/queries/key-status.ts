@@ -4,6 +4,7 @@
  */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
+import { isTimeZone } from '#snapshot/time-zone.ts';
 import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import { accountStatusOf } from './account-status.ts';
 import type { AccountFacts } from './account-facts.ts';
@@ -187,13 +188,13 @@ function isLatest(apiKey: ApiKey, shortage: Shortage | undefined, { of, limitNan
 function periodStartOf(
   {
     spec: {
-      quota: { period },
+      quota: { period, timeZone },
     },
   }: ApiKey,
   nowMs: number,
 ): number {
   const kind = windowKindOf(period);
-  return kind === undefined ? 0 : spanAt(kind, nowMs).startMs;
+  return kind === undefined || !isTimeZone(timeZone) ? 0 : spanAt(kind, nowMs, timeZone).startMs;
 }
 
 /** The Ready condition, if it refers to the current spec. */
@@ -218,8 +219,15 @@ function isUnderWay({ status }: ApiKey): boolean {
 
 /** When the quota resets, as the end of a sentence. */
 function anew({ spec: { quota } }: ApiKey, before = ', or wait: '): string {
-  if (quota.period === 'Daily') return `${before}it resets at midnight (UTC)`;
-  return quota.period === 'Monthly' ? `${before}it resets on the 1st (UTC)` : '';
+  const again = resetWords(quota);
+  return again === '' ? '' : `${before}it ${again}`;
+}
+
+const AGAIN = { Never: '', Daily: 'at midnight', Weekly: 'on Monday', Monthly: 'on the 1st' } as const;
+
+/** "resets at midnight (UTC)"; empty: never. */
+export function resetWords({ period, timeZone }: ApiKey['spec']['quota']): string {
+  return period === 'Never' ? '' : `resets ${AGAIN[period]} (${timeZone})`;
 }
 
 function utc(ms: number): string {

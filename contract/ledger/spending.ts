@@ -3,7 +3,23 @@
  * ledgers implement it beside what calls need of them.
  */
 
-export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
+export type QuotaPeriod = 'Never' | 'Daily' | 'Weekly' | 'Monthly';
+
+/** A quota's period, and the time zone in which it begins. */
+export interface PeriodOf {
+  readonly period: QuotaPeriod;
+  /** Absent: UTC. */
+  readonly timeZone?: string | undefined;
+}
+
+/** What a money limit sums up: all that was ever spent, or a calendar day, week (from Monday) or month. */
+export type SpendingWindow = 'Total' | 'Day' | 'Week' | 'Month';
+
+/** A kind of calendar period in a time zone. */
+export interface CalendarWindow {
+  readonly kind: Exclude<SpendingWindow, 'Total'>;
+  readonly timeZone: string;
+}
 
 export interface KeySpending {
   /** Start of the current period, milliseconds since the epoch; null for Never. */
@@ -17,6 +33,17 @@ export interface KeySpending {
 }
 
 export interface AccountSpending {
+  readonly spentNanoUsd: bigint;
+  readonly heldNanoUsd: bigint;
+  /** In the current windows that were asked for, in their order; absent: none were. */
+  readonly windows?: readonly WindowSpending[];
+}
+
+/** What was spent in a calendar window that is not over. */
+export interface WindowSpending {
+  readonly startMs: number;
+  /** The first moment of the next one. */
+  readonly endMs: number;
   readonly spentNanoUsd: bigint;
   readonly heldNanoUsd: bigint;
 }
@@ -37,9 +64,9 @@ export interface SpendingChanges {
 /** The methods by which the operator reads spending for statuses. */
 export interface LedgerReader {
   /** `account` is the key's, if known; a ledger with several buckets then reads only one of them. */
-  readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
+  readKey(keyUid: string, period: QuotaPeriod | PeriodOf, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
-  readAccount(account: string): Promise<AccountSpending>;
+  readAccount(account: string, windows?: readonly CalendarWindow[]): Promise<AccountSpending>;
   /**
    * Says what a caller that read spending at `mark` must read again. Call it before reading. The end of a period does
    * not count as a change. Absent in ledgers that do not track changes.

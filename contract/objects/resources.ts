@@ -3,16 +3,7 @@
  * Secrets that they reference, and the namespaces' labels. Files mode and cluster mode both produce it; translate reads
  * it.
  */
-import type {
-  Account,
-  ApiKey,
-  Group,
-  Kind,
-  ModelRoute,
-  ObjectMeta,
-  PriceCatalog,
-  Resource,
-} from '#crds/types.gen.ts';
+import type { Account, ApiKey, Group, Kind, ModelRoute, ObjectMeta, PriceCatalog, Resource } from '#crds/types.gen.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -24,6 +24,8 @@ export const Period = {
   NEVER: 'PERIOD_NEVER',
   DAILY: 'PERIOD_DAILY',
   MONTHLY: 'PERIOD_MONTHLY',
+  /** WEEKLY - from Monday */
+  WEEKLY: 'PERIOD_WEEKLY',
 } as const;
 
 export type Period = (typeof Period)[keyof typeof Period];
@@ -33,6 +35,7 @@ export namespace Period {
   export type NEVER = typeof Period.NEVER;
   export type DAILY = typeof Period.DAILY;
   export type MONTHLY = typeof Period.MONTHLY;
+  export type WEEKLY = typeof Period.WEEKLY;
 }
 
 export function periodFromJSON(object: any): Period {
@@ -49,6 +52,9 @@ export function periodFromJSON(object: any): Period {
     case 3:
     case 'PERIOD_MONTHLY':
       return Period.MONTHLY;
+    case 4:
+    case 'PERIOD_WEEKLY':
+      return Period.WEEKLY;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Period');
   }
@@ -64,6 +70,8 @@ export function periodToNumber(object: Period): number {
       return 2;
     case Period.MONTHLY:
       return 3;
+    case Period.WEEKLY:
+      return 4;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Period');
   }
@@ -832,6 +840,17 @@ export interface Key {
   /** "name=value,name=value" for the records of its calls */
   readonly usageLabels?: string | undefined;
   readonly rateLimits?: RateLimits | undefined;
+  /** In place of limit_nano_usd and period, where earlier versions do not know the period: these are then 0 and NEVER. */
+  readonly quota?: SpendingLimit | undefined;
+}
+
+/** A limit on money in one period of a time zone; NEVER: in total. */
+export interface SpendingLimit {
+  /** absent: Unlimited */
+  readonly nanoUsd?: bigint | undefined;
+  readonly period: Period;
+  /** such as Europe/Berlin; empty: UTC */
+  readonly timeZone: string;
 }
 
 /** What calls may take in any 60 seconds; absent: any number. */
@@ -855,6 +874,10 @@ export interface Account {
   readonly creditNanoUsd: bigint;
   /** of all its keys together */
   readonly rateLimits?: RateLimits | undefined;
+  /** of what all its keys spend together */
+  readonly limits: readonly SpendingLimit[];
+  /** The credit of an account with limits. Earlier versions do not know these: credit_nano_usd is then negative. */
+  readonly limitedCreditNanoUsd?: bigint | undefined;
 }
 
 export interface Group {
@@ -1382,6 +1405,7 @@ function createBaseKey(): Key {
     minOutputTokens: 0,
     usageLabels: undefined,
     rateLimits: undefined,
+    quota: undefined,
   };
 }
 
@@ -1452,6 +1476,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.rateLimits !== undefined) {
       RateLimits.encode(message.rateLimits, writer.uint32(154).fork()).join();
+    }
+    if (message.quota !== undefined) {
+      SpendingLimit.encode(message.quota, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -1621,6 +1648,85 @@ export const Key: MessageFns<Key> = {
             message.rateLimits = RateLimits.decode(reader, reader.uint32());
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.quota = SpendingLimit.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSpendingLimit(): SpendingLimit {
+  return { nanoUsd: undefined, period: Period.UNSPECIFIED, timeZone: '' };
+}
+
+export const SpendingLimit: MessageFns<SpendingLimit> = {
+  encode(message: SpendingLimit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.nanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.nanoUsd) !== message.nanoUsd) {
+        throw new globalThis.Error('value provided for field message.nanoUsd of type int64 too large');
+      }
+      writer.uint32(8).int64(message.nanoUsd);
+    }
+    if (message.period !== Period.UNSPECIFIED) {
+      writer.uint32(16).int32(periodToNumber(message.period));
+    }
+    if (message.timeZone !== '') {
+      writer.uint32(26).string(message.timeZone);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SpendingLimit {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSpendingLimit() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.nanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.period = periodFromJSON(reader.int32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.timeZone = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1763,7 +1869,15 @@ export const KeyHash: MessageFns<KeyHash> = {
 };
 
 function createBaseAccount(): Account {
-  return { namespace: '', name: '', generation: 0n, creditNanoUsd: 0n, rateLimits: undefined };
+  return {
+    namespace: '',
+    name: '',
+    generation: 0n,
+    creditNanoUsd: 0n,
+    rateLimits: undefined,
+    limits: [],
+    limitedCreditNanoUsd: undefined,
+  };
 }
 
 export const Account: MessageFns<Account> = {
@@ -1788,6 +1902,15 @@ export const Account: MessageFns<Account> = {
     }
     if (message.rateLimits !== undefined) {
       RateLimits.encode(message.rateLimits, writer.uint32(42).fork()).join();
+    }
+    for (const v of message.limits) {
+      SpendingLimit.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.limitedCreditNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.limitedCreditNanoUsd) !== message.limitedCreditNanoUsd) {
+        throw new globalThis.Error('value provided for field message.limitedCreditNanoUsd of type int64 too large');
+      }
+      writer.uint32(56).int64(message.limitedCreditNanoUsd);
     }
     return writer;
   },
@@ -1843,6 +1966,22 @@ export const Account: MessageFns<Account> = {
             }
 
             message.rateLimits = RateLimits.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.limits.push(SpendingLimit.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.limitedCreditNanoUsd = reader.int64() as bigint;
             continue;
           }
         }

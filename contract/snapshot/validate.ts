@@ -3,11 +3,12 @@
  * before it applies. References to missing objects are valid, because a route may arrive after the group that names it;
  * until then it offers nothing. validate-routes.ts and validate-prices.ts check further kinds.
  */
+import { isTimeZone } from './time-zone.ts';
 import { expectFilter, expectLimits, expectNames, FaultCollector } from './faults.ts';
 import type { SnapshotKind } from './kinds.gen.ts';
 import type { SnapshotFault } from './faults.ts';
 import { Period, WhenShort } from './snapshot.gen.ts';
-import type { Account, AutomaticAccess, DirectAccess, Group, Key, Snapshot } from './snapshot.gen.ts';
+import type { Account, AutomaticAccess, DirectAccess, Group, Key, Snapshot, SpendingLimit } from './snapshot.gen.ts';
 import { validateCatalogs } from './validate-prices.ts';
 import { validateRoute } from './validate-routes.ts';
 
@@ -20,7 +21,7 @@ export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   expectUnique(faults, 'ApiKey', snapshot.keys);
   expectUnique(faults, 'Account', snapshot.accounts);
   validateKeys(faults, snapshot.keys);
-  for (const account of snapshot.accounts) expectLimits(new FaultCollector(faults, 'Account', account), '', account);
+  for (const account of snapshot.accounts) validateAccount(new FaultCollector(faults, 'Account', account), account);
   return [...faults, ...validateOffering(snapshot)];
 }
 
@@ -92,6 +93,20 @@ function validateKeys(faults: SnapshotFault[], keys: readonly Key[]): void {
   }
 }
 
+function expectSpending(to: FaultCollector, path: string, { nanoUsd, period, timeZone }: SpendingLimit): void {
+  to.expect(period !== Period.UNSPECIFIED, `${path}.period: required`);
+  to.expect(nanoUsd === undefined || nanoUsd >= 0n, `${path}.nano_usd: must not be negative`);
+  to.expect(timeZone === '' || isTimeZone(timeZone), `${path}.time_zone: ${timeZone} is unknown here`);
+}
+
+function validateAccount(to: FaultCollector, account: Account): void {
+  expectLimits(to, '', account);
+  account.limits.forEach((limit, index) => {
+    expectSpending(to, `limits[${index}]`, limit);
+    to.expect(limit.nanoUsd !== undefined, `limits[${index}].nano_usd: required`);
+  });
+}
+
 function validateKey(to: FaultCollector, key: Key): void {
   to.expect(key.uid !== '', 'uid: required');
   to.expect(key.hashes.length > 0, 'hashes: at least one is required');
@@ -100,6 +115,7 @@ function validateKey(to: FaultCollector, key: Key): void {
   to.expect(key.period !== Period.UNSPECIFIED, 'period: required');
   to.expect(key.whenShort !== WhenShort.UNSPECIFIED, 'when_short: required');
   to.expect(key.limitNanoUsd === undefined || key.limitNanoUsd >= 0n, 'limit_nano_usd: must not be negative');
+  if (key.quota) expectSpending(to, 'quota', key.quota);
   expectFilter(to, 'models', key.models);
   expectLimits(to, '', key);
   if (key.refusal !== '') return; // a refused key opens nothing, so it may lack the other fields

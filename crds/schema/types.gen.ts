@@ -57,6 +57,11 @@ export interface AccountSpec {
    */
   readonly grants?: readonly AccountGrant[];
   /**
+   * What all ApiKeys of this account may spend together in calendar periods, besides its credit. A call counts in all
+   * of them, in the periods in which it was admitted, and the tightest refuses it.
+   */
+  readonly limits?: readonly AccountLimit[];
+  /**
    * What the calls of all ApiKeys of this account may use per minute together, over all proxies. A call that may take
    * more than a whole limit is admitted when nothing else counts. If absent, there is no limit.
    */
@@ -75,6 +80,16 @@ export interface AccountGrant {
   readonly grantedBy?: string;
   /** When it was granted, for human readers, in RFC 3339 such as 2026-11-21T12:00:00Z. The console fills it in. */
   readonly grantTime?: string;
+}
+
+/** A limit of what the account spends. */
+export interface AccountLimit {
+  /** The limit in USD, a decimal in quotes such as "250.00". */
+  readonly usd: string;
+  /** The period that is limited: each calendar Day, Week (from Monday) or Month in timeZone, or Total for all time. */
+  readonly period: 'Day' | 'Week' | 'Month' | 'Total';
+  /** The time zone in which days, weeks and months begin, by its name in the IANA database. */
+  readonly timeZone: string;
 }
 
 /** What calls may use in any 60 seconds; absent: any number. */
@@ -105,6 +120,8 @@ export interface AccountStatus {
   readonly heldUsd?: string;
   /** The money left, creditUsd minus spentUsd, in USD. */
   readonly balanceUsd?: string;
+  /** What was spent under each of spec.limits in its current period, in their order. */
+  readonly limits?: readonly AccountLimit[];
   /**
    * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
    * the gateway runs, or that it cannot write, so the conditions may be out of date.
@@ -191,10 +208,12 @@ export interface ApiKeyQuota {
   /** The spending limit of one period in USD: a decimal in quotes such as "25.00", or Unlimited. */
   readonly limitUsd: string;
   /**
-   * When spending is reset: Never, or with each calendar day (Daily) or month (Monthly) in UTC. A call counts in the
-   * period in which it was admitted.
+   * When spending is reset: Never, or with each calendar day (Daily), week from Monday (Weekly) or month (Monthly) in
+   * timeZone. A call counts in the period in which it was admitted.
    */
-  readonly period: 'Never' | 'Daily' | 'Monthly';
+  readonly period: 'Never' | 'Daily' | 'Weekly' | 'Monthly';
+  /** The time zone in which days, weeks and months begin, by its name in the IANA database. */
+  readonly timeZone: string;
   /**
    * What happens if the remaining money is less than a call's highest possible cost. Lower reduces the call's output
    * limit to what can be paid, but not below minOutputTokens. Refuse refuses the call.

@@ -6,10 +6,12 @@
 import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
 import type { Job, Jobs } from './jobs.ts';
-import type { SpendingChanges } from '#ledger/spending.ts';
+import type { CalendarWindow, SpendingChanges } from '#ledger/spending.ts';
 import type { MoneyLimit } from './ledger.ts';
-import { spanAt } from '#ledger/periods.ts';
-import type { Span, WindowKind } from '#ledger/periods.ts';
+import { createMarks, isMarked, mark, moveBefore, sumsIn } from './marks.ts';
+import type { Marked, Marks } from './marks.ts';
+import { contains, spanAt, windowOf } from '#ledger/periods.ts';
+import type { Span } from '#ledger/periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 
 export interface Tally {
@@ -17,9 +19,12 @@ export interface Tally {
   heldNanoUsd: bigint;
 }
 
+/** The windows in UTC that every key counts in. */
+type CountedKind = 'Day' | 'Month';
+
 /** The tally of one day or month of a key. */
 export interface Window extends Tally {
-  readonly kind: WindowKind;
+  readonly kind: CountedKind;
   readonly startMs: number;
   /** The number of calls in flight that were admitted in the window. */
   holds: number;
@@ -33,15 +38,23 @@ export interface KeyBalance {
   /** Windows other than the current ones: those with calls in flight, and the latest few. */
   past: Window[];
   lastUsedMs: number | null;
-  /** The latest limits of the key that calls came with. Kept in memory only. */
-  seen: readonly MoneyLimit[];
+  readonly marks: Marks;
+  seen: SeenLimits;
 }
 
 export interface AccountBalance extends Tally {
   readonly id: string;
-  /** Likewise, of the account. */
-  seen: readonly MoneyLimit[];
+  readonly marks: Marks;
+  seen: SeenLimits;
 }
+
+/** The latest limits of an owner that calls came with, and when the latest was admitted. Kept in memory only. */
+export interface SeenLimits {
+  readonly limits: readonly MoneyLimit[];
+  readonly atMs: number;
+}
+
+export const NONE_SEEN: SeenLimits = { limits: [], atMs: 0 };
 
 /** A call in flight. */
 export interface Hold {
@@ -49,6 +62,8 @@ export interface Hold {
   readonly limits: readonly MoneyLimit[];
   readonly key: KeyBalance;
   readonly account: AccountBalance;
+  /** When the first hold of the call was granted. */
+  readonly admittedMs: number;
   readonly day: Window;
   readonly month: Window;
   readonly grantedNanoUsd: bigint;
@@ -102,6 +117,8 @@ export interface Balances {
   /** Keys and accounts whose spending or windows have changed since their balances were written. */
   readonly changedKeys: Set<KeyBalance>;
   readonly changedAccounts: Set<AccountBalance>;
+  /** Some of them have new marks. */
+  hasNewMarks: boolean;
   /** Undefined until changesSince is first called. */
   unreported: UnreportedChanges | undefined;
   /** The calendar day and month of the latest operation. */
@@ -130,13 +147,14 @@ export function createBalances(): Balances {
     log: NO_MOVEMENT_LOG,
     changedKeys: new Set(),
     changedAccounts: new Set(),
+    hasNewMarks: false,
     unreported: undefined,
     today: NO_SPAN,
     thisMonth: NO_SPAN,
   };
 }
 
-export function newWindow(kind: WindowKind, startMs: number, spentNanoUsd = 0n): Window {
+export function newWindow(kind: CountedKind, startMs: number, spentNanoUsd = 0n): Window {
   return { kind, startMs, spentNanoUsd, heldNanoUsd: 0n, holds: 0 };
 }
 
@@ -158,7 +176,8 @@ function addKey(balances: Balances, uid: string): KeyBalance {
     month: newWindow('Month', balances.thisMonth.startMs),
     past: [],
     lastUsedMs: null,
-    seen: [],
+    marks: createMarks(),
+    seen: NONE_SEEN,
   };
   balances.keys.set(uid, key);
   balances.changedKeys.add(key);
@@ -171,7 +190,7 @@ function advanceCalendar(balances: Balances, nowMs: number): void {
   balances.thisMonth = spanAt('Month', nowMs);
 }
 
-function rollWindow(balances: Balances, key: KeyBalance, kind: WindowKind): void {
+function rollWindow(balances: Balances, key: KeyBalance, kind: CountedKind): void {
   const previous = currentWindow(key, kind);
   const window = takePastWindow(key, kind, (kind === 'Day' ? balances.today : balances.thisMonth).startMs);
   if (kind === 'Day') key.day = window;
@@ -181,11 +200,11 @@ function rollWindow(balances: Balances, key: KeyBalance, kind: WindowKind): void
   balances.changedKeys.add(key);
 }
 
-function currentWindow(key: KeyBalance, kind: WindowKind): Window {
+function currentWindow(key: KeyBalance, kind: CountedKind): Window {
   return kind === 'Day' ? key.day : key.month;
 }
 
-function takePastWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window {
+function takePastWindow(key: KeyBalance, kind: CountedKind, startMs: number): Window {
   const known = key.past.find((window) => window.kind === kind && window.startMs === startMs);
   if (!known) return newWindow(kind, startMs);
   key.past = key.past.filter((window) => window !== known);
@@ -193,7 +212,7 @@ function takePastWindow(key: KeyBalance, kind: WindowKind, startMs: number): Win
 }
 
 /** The window that starts at `startMs`; created among the past ones if missing. */
-export function openWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window {
+export function openWindow(key: KeyBalance, kind: CountedKind, startMs: number): Window {
   const current = currentWindow(key, kind);
   if (current.startMs === startMs) return current;
   const window = takePastWindow(key, kind, startMs);
@@ -201,12 +220,12 @@ export function openWindow(key: KeyBalance, kind: WindowKind, startMs: number): 
   return window;
 }
 
-export function findWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window | undefined {
+export function findWindow(key: KeyBalance, kind: CountedKind, startMs: number): Window | undefined {
   return [currentWindow(key, kind), ...key.past].find((window) => window.kind === kind && window.startMs === startMs);
 }
 
 /** A key's window, or an empty one. Creates nothing in the balance. */
-export function windowOrEmpty(key: KeyBalance, kind: WindowKind, startMs: number): Window {
+export function windowOrEmpty(key: KeyBalance, kind: CountedKind, startMs: number): Window {
   return findWindow(key, kind, startMs) ?? newWindow(kind, startMs);
 }
 
@@ -222,21 +241,62 @@ export function trimPastWindows(key: KeyBalance): void {
 export function openAccount(balances: Balances, id: string): AccountBalance {
   let account = balances.accounts.get(id);
   if (!account) {
-    account = { id, spentNanoUsd: 0n, heldNanoUsd: 0n, seen: [] };
+    account = { id, spentNanoUsd: 0n, heldNanoUsd: 0n, marks: createMarks(), seen: NONE_SEEN };
     balances.accounts.set(id, account);
     balances.changedAccounts.add(account);
   }
   return account;
 }
 
-/** What a call counts in: its key's and account's balances, and the key's windows of its admission. */
-export type Counted = Pick<Hold, 'key' | 'account' | 'day' | 'month'>;
+/** What a call counts in: its key's and account's balances, and the windows of its admission. */
+export type Counted = Pick<Hold, 'key' | 'account' | 'admittedMs' | 'day' | 'month'>;
 
 /** The tally of a call's key or account that a limit bounds. */
-export function tallyOf({ scope, window }: MoneyLimit, { key, account, day, month }: Counted): Tally {
-  if (scope === 'Account') return account;
-  if (window === 'Total') return key.total;
-  return window === 'Day' ? day : month;
+export function tallyOf(limit: MoneyLimit, counted: Counted): Readonly<Tally> {
+  const { scope, window } = limit;
+  const { key, account, admittedMs, day, month } = counted;
+  const calendar = windowOf(limit);
+  if (!calendar) return scope === 'Account' ? account : key.total;
+  if (scope === 'Key' && !isMarked(scope, calendar)) return window === 'Day' ? day : month;
+  return windowTally(scope === 'Account' ? account : key, calendar, admittedMs);
+}
+
+/** What a key or an account has spent and holds in the window that a moment is in. */
+export function windowTally(owner: KeyBalance | AccountBalance, window: CalendarWindow, atMs: number): Readonly<Tally> {
+  return sumsIn('total' in owner ? markedKey(owner) : owner, window, spanAt(window.kind, atMs, window.timeZone));
+}
+
+/** Those of the latest limits that bound a call: of those in windows, the ones of the call's own window. */
+export function seenFor({ limits, atMs }: SeenLimits, admittedMs: number): readonly MoneyLimit[] {
+  return limits.filter((limit) => {
+    const window = windowOf(limit);
+    if (!window || !isMarked(limit.scope, window)) return true;
+    return contains(spanAt(window.kind, atMs, window.timeZone), admittedMs);
+  });
+}
+
+/** Marks the beginnings of windows for a call that is admitted now (marks.ts). */
+export function markWindows(
+  balances: Balances,
+  { key, account }: Pick<Hold, 'key' | 'account'>,
+  { limits, nowMs }: { readonly limits: readonly MoneyLimit[]; readonly nowMs: number },
+): void {
+  const isNewKey = mark(markedKey(key), markedWindows(limits, 'Key'), nowMs);
+  const isNewAccount = mark(account, markedWindows(limits, 'Account'), nowMs);
+  if (isNewKey) balances.changedKeys.add(key);
+  if (isNewAccount) balances.changedAccounts.add(account);
+  balances.hasNewMarks ||= isNewKey || isNewAccount;
+}
+
+function markedKey({ total: { spentNanoUsd, heldNanoUsd }, marks }: KeyBalance): Marked {
+  return { spentNanoUsd, heldNanoUsd, marks };
+}
+
+function markedWindows(limits: readonly MoneyLimit[], of: MoneyLimit['scope']): CalendarWindow[] {
+  return limits.flatMap((limit) => {
+    const window = limit.scope === of && limit.window !== 'Total' ? windowOf(limit) : undefined;
+    return window && isMarked(of, window) ? [window] : [];
+  });
 }
 
 /** Adds a hold to the counts of its windows (1), or removes it (-1). */
@@ -254,6 +314,8 @@ export function setCountedAmount(hold: Hold, amountNanoUsd: bigint): void {
   hold.month.heldNanoUsd += by;
   hold.key.total.heldNanoUsd += by;
   hold.account.heldNanoUsd += by;
+  moveBefore(hold.key.marks, hold.admittedMs, { heldNanoUsd: by });
+  moveBefore(hold.account.marks, hold.admittedMs, { heldNanoUsd: by });
 }
 
 export function sumHeld({ holds }: Balances): bigint {
@@ -266,16 +328,21 @@ export function sumHeld({ holds }: Balances): bigint {
 export interface Tallies {
   readonly key: KeyBalance;
   readonly account: AccountBalance;
+  /** When the call was admitted. */
+  readonly admittedMs: number;
   readonly day: Window | undefined;
   readonly month: Window | undefined;
 }
 
 /** Adds a cost to all tallies; a negative amount is a refund. */
-export function spend(balances: Balances, { key, account, day, month }: Tallies, amountNanoUsd: bigint): void {
+export function spend(balances: Balances, tallies: Tallies, amountNanoUsd: bigint): void {
+  const { key, account, admittedMs, day, month } = tallies;
   if (day) day.spentNanoUsd += amountNanoUsd;
   if (month) month.spentNanoUsd += amountNanoUsd;
   key.total.spentNanoUsd += amountNanoUsd;
   account.spentNanoUsd += amountNanoUsd;
+  moveBefore(key.marks, admittedMs, { spentNanoUsd: amountNanoUsd });
+  moveBefore(account.marks, admittedMs, { spentNanoUsd: amountNanoUsd });
   balances.changedKeys.add(key);
   balances.changedAccounts.add(account);
 }
@@ -299,9 +366,11 @@ export function changesSince(balances: Balances, mark: object | undefined): Spen
 }
 
 /** Clears the changes whose balances were written; changesSince still reports them. */
-export function markWritten({ unreported, changedKeys, changedAccounts }: Balances): void {
+export function markWritten(balances: Balances): void {
+  const { unreported, changedKeys, changedAccounts } = balances;
   for (const key of changedKeys) unreported?.keys.add(key);
   for (const account of changedAccounts) unreported?.accounts.add(account);
   changedKeys.clear();
   changedAccounts.clear();
+  balances.hasNewMarks = false;
 }

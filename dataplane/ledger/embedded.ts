@@ -27,13 +27,21 @@ import {
   amountsOf,
   endJob,
   placeHold,
+  readAccountSpending,
   readKeySpending,
   readRecord,
   recordProgress,
   settleCall,
 } from './ledger-core.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
-import type { AccountSpending, KeySpending, QuotaPeriod, SpendingChanges } from '#ledger/spending.ts';
+import type {
+  AccountSpending,
+  CalendarWindow,
+  KeySpending,
+  PeriodOf,
+  QuotaPeriod,
+  SpendingChanges,
+} from '#ledger/spending.ts';
 import type {
   Consumed,
   ConversationLimits,
@@ -54,6 +62,7 @@ import type {
 } from './ledger.ts';
 import { count, countSlots, createLimitCounters, giveBack, missing, release, take } from './limit-counters.ts';
 import { consumedBy, countsIn } from './load.ts';
+import { periodIn } from '#ledger/periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -236,6 +245,7 @@ class EmbeddedLedger implements Ledger {
       if (pending)
         return await this.#committer.held(pending, taken.states ? { ...result, states: taken.states } : result);
       giveBack(this.#counters, callId, limits);
+      if (this.#balances.hasNewMarks) this.#committer.scheduleCommit();
       return result;
     } catch (error) {
       giveBack(this.#counters, callId, limits);
@@ -331,15 +341,14 @@ class EmbeddedLedger implements Ledger {
     return record?.keyUid === keyUid ? record : undefined;
   }
 
-  async readKey(keyUid: string, period: QuotaPeriod): Promise<KeySpending> {
+  async readKey(keyUid: string, period: QuotaPeriod | PeriodOf): Promise<KeySpending> {
     this.#assertOpen();
-    return readKeySpending(this.#balances, keyUid, { period, nowMs: this.#parts.nowMs() });
+    return readKeySpending(this.#balances, keyUid, { ...periodIn(period), nowMs: this.#parts.nowMs() });
   }
 
-  async readAccount(account: string): Promise<AccountSpending> {
+  async readAccount(account: string, windows: readonly CalendarWindow[] = []): Promise<AccountSpending> {
     this.#assertOpen();
-    const { spentNanoUsd = 0n, heldNanoUsd = 0n } = this.#balances.accounts.get(account) ?? {};
-    return { spentNanoUsd, heldNanoUsd };
+    return readAccountSpending(this.#balances.accounts.get(account), windows, this.#parts.nowMs());
   }
 
   async changesSince(mark: object | undefined): Promise<SpendingChanges> {

@@ -12,6 +12,8 @@ export interface Job {
   readonly terms: string | undefined;
   /** The amount and windows that were billed, which a refund reverses. */
   readonly costNanoUsd: bigint;
+  /** When the call was admitted. */
+  readonly admittedMs: number;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
   state: JobState;

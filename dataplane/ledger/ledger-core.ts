@@ -6,22 +6,27 @@ import { sanitizeProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from 
 import {
   countHold,
   findWindow,
+  markWindows,
   windowOrEmpty,
   openAccount,
   openKey,
+  seenFor,
   setCountedAmount,
   spend,
   tallyOf,
   trimPastWindows,
+  windowTally,
 } from './balances.ts';
 import type { AccountBalance, Balances, Counted, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
-import type { KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { AccountSpending, CalendarWindow, KeySpending, PeriodOf } from '#ledger/spending.ts';
 import type { HoldRequest, HoldResult, JobBill, JobOrigin, MoneyLimit, Settlement } from './ledger.ts';
 import { moneyIn } from './load.ts';
+import { isMarked } from './marks.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
+import { UTC } from '#snapshot/time-zone.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '#usage/record.ts';
 
 /** A granted hold that is not durable yet, and the hold that it replaces. */
@@ -45,11 +50,13 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
   assertHoldAllowed(balances, request, previous);
   const key = openKey(balances, origin.keyUid, nowMs);
   const account = openAccount(balances, origin.account);
-  if (!updateLimits(key, account, limits)) return { result: { outcome: 'StaleLimits' }, pending: undefined };
+  const counted = previous ?? { key, account, admittedMs: nowMs, day: key.day, month: key.month };
+  if (!updateLimits(counted, limits, counted.admittedMs))
+    return { result: { outcome: 'StaleLimits' }, pending: undefined };
+  if (!previous) markWindows(balances, counted, { limits, nowMs });
 
-  const { day, month } = previous ?? key;
   const own = previous?.countedNanoUsd ?? 0n;
-  const { limit, freeNanoUsd } = tightest(limits, { key, account, day, month }, own);
+  const { limit, freeNanoUsd } = tightest(limits, counted, own);
   const grantedNanoUsd = request.amountNanoUsd === 0n ? 0n : least(request.amountNanoUsd, freeNanoUsd);
   if (limit && (grantedNanoUsd < request.minimumNanoUsd || grantedNanoUsd < 0n))
     return { result: { outcome: 'Short', limit, availableNanoUsd: notNegative(freeNanoUsd) }, pending: undefined };
@@ -58,8 +65,9 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
     limits,
     key,
     account,
-    day,
-    month,
+    admittedMs: counted.admittedMs,
+    day: counted.day,
+    month: counted.month,
     grantedNanoUsd,
     countedNanoUsd: own,
     progress: sanitizeProgress(request.progress),
@@ -81,12 +89,16 @@ function enter(balances: Balances, hold: Hold, previous: Hold | undefined): void
 }
 
 /** Remembers the limits as the latest of their owners. Returns false if newer ones were seen before. */
-function updateLimits(key: KeyBalance, account: AccountBalance, limits: readonly MoneyLimit[]): boolean {
+function updateLimits(
+  { key, account }: Pick<Hold, 'key' | 'account'>,
+  limits: readonly MoneyLimit[],
+  atMs: number,
+): boolean {
   const ofKey = limits.filter(({ scope }) => scope === 'Key');
   const ofAccount = limits.filter(({ scope }) => scope === 'Account');
-  if (isOlder(ofKey, key.seen) || isOlder(ofAccount, account.seen)) return false;
-  key.seen = ofKey;
-  account.seen = ofAccount;
+  if (isOlder(ofKey, key.seen.limits) || isOlder(ofAccount, account.seen.limits)) return false;
+  key.seen = { limits: ofKey, atMs };
+  account.seen = { limits: ofAccount, atMs };
   return true;
 }
 
@@ -144,7 +156,7 @@ export function settleCall(balances: Balances, settlement: CoreSettlement, nowMs
   const hold = balances.holds.get(callId);
   if (!hold) return balances.recent.get(callId);
   const progress = sanitizeProgress(settlement.progress);
-  if (settlement.limits) updateLimits(hold.key, hold.account, settlement.limits);
+  if (settlement.limits) updateLimits(hold, settlement.limits, nowMs);
   const billedNanoUsd = least(progress.costNanoUsd, hold.countedNanoUsd + notNegative(freeFor(hold)));
   dropHold(balances, hold);
   spend(balances, hold, billedNanoUsd);
@@ -179,6 +191,7 @@ function recordJob(balances: Balances, { jobId, pollMs, terms }: JobOrigin, { ho
     origin: originOf(record),
     terms,
     costNanoUsd: record.costNanoUsd,
+    admittedMs: hold.admittedMs,
     dayStartMs: hold.day.startMs,
     monthStartMs: hold.month.startMs,
     state: 'Running',
@@ -220,11 +233,11 @@ interface Refund {
 }
 
 function refund(balances: Balances, job: Job, { amountNanoUsd, nowMs }: Refund): void {
-  const { origin, dayStartMs, monthStartMs } = job;
+  const { origin, admittedMs, dayStartMs, monthStartMs } = job;
   const key = balances.keys.get(origin.keyUid) ?? openKey(balances, origin.keyUid, nowMs);
   const account = openAccount(balances, origin.account);
   const [day, month] = [findWindow(key, 'Day', dayStartMs), findWindow(key, 'Month', monthStartMs)];
-  spend(balances, { key, account, day, month }, -amountNanoUsd);
+  spend(balances, { key, account, admittedMs, day, month }, -amountNanoUsd);
 }
 
 /** What a bill costs in place of a charge, which it never exceeds. */
@@ -265,21 +278,45 @@ export function readRecord(balances: Balances, callId: string, nowMs: number): U
   return { ...hold.origin, ...hold.progress, status: 'Running', unbilledNanoUsd: 0n, durationMs };
 }
 
-export interface PeriodAt {
-  readonly period: QuotaPeriod;
+export interface PeriodAt extends PeriodOf {
   readonly nowMs: number;
 }
 
 /** What a key has spent and holds in its current period. */
-export function readKeySpending(balances: Balances, uid: string, { period, nowMs }: PeriodAt): KeySpending {
+export function readKeySpending(
+  balances: Balances,
+  uid: string,
+  { period, timeZone = UTC, nowMs }: PeriodAt,
+): KeySpending {
   const kind = windowKindOf(period);
-  const span = kind && spanAt(kind, nowMs);
+  const span = kind && spanAt(kind, nowMs, timeZone);
   const periodSpan = { periodStartMs: span?.startMs ?? null, resetsMs: span?.endMs ?? null };
   const key = balances.keys.get(uid);
   if (!key) return { ...periodSpan, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null };
+  const { spentNanoUsd, heldNanoUsd } = kind ? tallyAt(key, { kind, timeZone }, nowMs) : key.total;
   const { total, lastUsedMs } = key;
-  const { spentNanoUsd, heldNanoUsd } = kind && span ? windowOrEmpty(key, kind, span.startMs) : total;
   return { ...periodSpan, spentNanoUsd, heldNanoUsd, totalSpentNanoUsd: total.spentNanoUsd, lastUsedMs };
+}
+
+function tallyAt(key: KeyBalance, window: CalendarWindow, nowMs: number): Readonly<Tally> {
+  const { kind, timeZone } = window;
+  if (kind === 'Week' || isMarked('Key', window)) return windowTally(key, window, nowMs);
+  return windowOrEmpty(key, kind, spanAt(kind, nowMs, timeZone).startMs);
+}
+
+/** What an account has spent and holds, in total and in its current windows. */
+export function readAccountSpending(
+  account: AccountBalance | undefined,
+  windows: readonly CalendarWindow[],
+  nowMs: number,
+): AccountSpending {
+  const { spentNanoUsd = 0n, heldNanoUsd = 0n } = account ?? {};
+  if (windows.length === 0) return { spentNanoUsd, heldNanoUsd };
+  const inWindows = windows.map((window) => ({
+    ...spanAt(window.kind, nowMs, window.timeZone),
+    ...(account ? windowTally(account, window, nowMs) : { spentNanoUsd: 0n, heldNanoUsd: 0n }),
+  }));
+  return { spentNanoUsd, heldNanoUsd, windows: inWindows };
 }
 
 /** Ends a hold without settling it. */
@@ -293,8 +330,9 @@ export function dropHold(balances: Balances, hold: Hold): void {
 
 /** The amount that is free beyond a call's hold, under the limits at its admission and under the latest ones. */
 function freeFor(hold: Hold): bigint {
-  const { key, account, limits } = hold;
-  return tightest([...limits, ...key.seen, ...account.seen], hold).freeNanoUsd;
+  const { key, account, limits, admittedMs } = hold;
+  const later = [...seenFor(key.seen, admittedMs), ...seenFor(account.seen, admittedMs)];
+  return tightest([...limits, ...later], hold).freeNanoUsd;
 }
 
 interface Room {
@@ -314,7 +352,7 @@ function tightest(limits: readonly MoneyLimit[], counted: Counted, ownNanoUsd = 
 }
 
 /** Returns a negative amount if more is spent and held than the limit allows. */
-function freeUnder(limitNanoUsd: bigint | null, tally: Tally, ownNanoUsd = 0n): bigint {
+function freeUnder(limitNanoUsd: bigint | null, tally: Readonly<Tally>, ownNanoUsd = 0n): bigint {
   if (limitNanoUsd === null) return MAX_NANO_USD;
   return least(limitNanoUsd, MAX_NANO_USD) - tally.spentNanoUsd - tally.heldNanoUsd + ownNanoUsd;
 }

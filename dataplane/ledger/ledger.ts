@@ -8,7 +8,7 @@
  *    they allow; a call may use more than it took, which then counts.
  * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
-import type { LedgerReader } from '#ledger/spending.ts';
+import type { LedgerReader, SpendingWindow } from '#ledger/spending.ts';
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '#usage/record.ts';
 
 /** A limit that a call is admitted against: on money, on running calls, or on what calls take in any 60 seconds. */
@@ -36,14 +36,14 @@ export interface CountLimit extends Limited<Scope> {
   readonly amount: number;
 }
 
-/** What a money limit sums up: all that was ever spent, or a calendar day or month in UTC. */
-export type SpendingWindow = 'Total' | 'Day' | 'Month';
-
 /** A limit on what a key or an account spends. A call counts in all windows of both, whatever limits they have. */
-export type MoneyLimit = KeyQuota | AccountCredit;
+export type MoneyLimit = KeyQuota | AccountLimit;
 
 interface Spending {
   readonly measure: 'UsdNano';
+  readonly window: SpendingWindow;
+  /** The name of the time zone in which its window begins; absent: UTC. */
+  readonly timeZone?: string;
   /** Of the object that states the limit. A hold is refused if it is older than the latest seen. */
   readonly generation: bigint;
 }
@@ -51,11 +51,16 @@ interface Spending {
 export interface KeyQuota extends Limited<'Key'>, Spending {
   /** null: unlimited. */
   readonly amountNanoUsd: bigint | null;
-  readonly window: SpendingWindow;
 }
 
-export interface AccountCredit extends Limited<'Account'>, Spending {
+/** An account's credit, which is a total, or a limit of what it spends. */
+export interface AccountLimit extends Limited<'Account'>, Spending {
   readonly amountNanoUsd: bigint;
+  /** It is not the credit. */
+  readonly isLimit?: true;
+}
+
+export interface AccountCredit extends AccountLimit {
   readonly window: 'Total';
 }
 

@@ -4,7 +4,8 @@
  * is refilled from the statuses.
  */
 import { LedgerUnavailable } from '#ledger/spending.ts';
-import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { AccountSpending, CalendarWindow, KeySpending, PeriodOf, QuotaPeriod } from '#ledger/spending.ts';
+import { periodIn } from '#ledger/periods.ts';
 import type { ValkeyReader } from '#ledger/shared-reader.ts';
 import { matchesFilter } from '#usage/filter.ts';
 import type { UsageFilter } from '#usage/filter.ts';
@@ -13,7 +14,7 @@ import type { StreamId, StreamRecord } from '#usage/stream.ts';
 import { openConnection } from './valkey/connection.ts';
 import type { ValkeyConnection } from './valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
-import { BEAT, encodeBatch } from './valkey/operations.ts';
+import { accountOperation, BEAT, encodeBatch, keyOperation } from './valkey/operations.ts';
 import type { BatchHead, Operation } from './valkey/operations.ts';
 import {
   parseAccountSpending,
@@ -55,13 +56,16 @@ export function openValkeyReader(url: string): ValkeyReader {
   const baseOf = (account: string): string => bases[bucketOf(account, bases.length)] ?? '';
   const locate = (account: string): Location => ({ base: baseOf(account), account });
   return {
-    async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
+    async readKey(keyUid: string, period: QuotaPeriod | PeriodOf, account?: string): Promise<KeySpending> {
       const asked = account === undefined ? bases : [baseOf(account)];
-      const replies = await Promise.all(asked.map((base) => ask(connection, base, { op: 'key', key: keyUid })));
-      return parseKeySpending(replies.find(({ is }) => is === 'key') ?? replies[0] ?? { is: 'none' }, period);
+      const { period: quotaPeriod, timeZone } = periodIn(period);
+      const operation = keyOperation(keyUid, { period: quotaPeriod, timeZone }, Date.now());
+      const replies = await Promise.all(asked.map((base) => ask(connection, base, operation)));
+      return parseKeySpending(replies.find(({ is }) => is === 'key') ?? replies[0] ?? { is: 'none' }, quotaPeriod);
     },
-    async readAccount(account: string): Promise<AccountSpending> {
-      return parseAccountSpending(await ask(connection, baseOf(account), { op: 'account', account }));
+    async readAccount(account: string, windows: readonly CalendarWindow[] = []): Promise<AccountSpending> {
+      const operation = accountOperation(account, windows, Date.now());
+      return parseAccountSpending(await ask(connection, baseOf(account), operation));
     },
     async *records(filter) {
       for (const base of filter.account === undefined ? bases : [baseOf(filter.account)]) {

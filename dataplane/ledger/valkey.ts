@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from '#ledger/spending.ts';
-import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { AccountSpending, CalendarWindow, KeySpending, PeriodOf, QuotaPeriod } from '#ledger/spending.ts';
 import type {
   AdmitResult,
   Consumed,
@@ -38,7 +38,15 @@ import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
 import { openConnection } from './valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from './valkey/location.ts';
-import { BEAT, finishOperation, keepConversationOperation, progressOperation } from './valkey/operations.ts';
+import { periodIn } from '#ledger/periods.ts';
+import {
+  accountOperation,
+  BEAT,
+  finishOperation,
+  keepConversationOperation,
+  keyOperation,
+  progressOperation,
+} from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
   parseAccountSpending,
@@ -234,15 +242,18 @@ class ValkeyLedger implements Ledger {
     return record.keyUid === keyUid ? record : undefined;
   }
 
-  async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
+  async readKey(keyUid: string, period: QuotaPeriod | PeriodOf, account?: string): Promise<KeySpending> {
     this.#assertOpen();
-    const reply = await this.#instance.askAboutKey(keyUid, { op: 'key', key: keyUid }, account);
-    return readReply(reply, (known) => parseKeySpending(known, period));
+    const asked = periodIn(period);
+    const operation = keyOperation(keyUid, asked, this.#instance.nowMs);
+    const reply = await this.#instance.askAboutKey(keyUid, operation, account);
+    return readReply(reply, (known) => parseKeySpending(known, asked.period));
   }
 
-  async readAccount(account: string): Promise<AccountSpending> {
+  async readAccount(account: string, windows: readonly CalendarWindow[] = []): Promise<AccountSpending> {
     this.#assertOpen();
-    const reply = await this.#instance.bucketOfAccount(account).execute({ op: 'account', account });
+    const operation = accountOperation(account, windows, this.#instance.nowMs);
+    const reply = await this.#instance.bucketOfAccount(account).execute(operation);
     return readReply(reply, parseAccountSpending);
   }
 

@@ -4,21 +4,30 @@
  */
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { KeySpending, SpendingWindow } from '#ledger/spending.ts';
 import type { Ledger, MoneyLimit } from '../ledger/ledger.ts';
+import { PERIOD_OF_WINDOW, windowOf } from '#ledger/periods.ts';
+import { UTC } from '#snapshot/time-zone.ts';
 import type { KeyState } from '../state/state.ts';
 
 /** The limit that refused a call, and the spending under it. */
 export interface Funds {
-  readonly of: 'Key' | 'Account';
-  readonly key: Pick<KeyState, 'namespace' | 'name' | 'account' | 'period'>;
-  /** The quota, or the account's credit. */
+  /** AccountLimit: one of the account's limits besides its credit. */
+  readonly of: 'Key' | 'Account' | 'AccountLimit';
+  readonly key: Pick<KeyState, 'namespace' | 'name' | 'account'>;
+  /** The quota, the account's credit, or its limit. */
   readonly limitNanoUsd: bigint;
   readonly spentNanoUsd: bigint;
-  /** The quota's period; null for an account, and for a quota without a period. */
-  readonly period: Pick<KeySpending, 'periodStartMs' | 'resetsMs'> | null;
+  /** The limit's current period; null for a credit, and for a limit without a period. */
+  readonly period: FundsPeriod | null;
   /** The console's URL without a path; undefined if it is unknown. */
   readonly consoleUrl: string | undefined;
+}
+
+/** A period in its time zone; null: all time. */
+interface FundsPeriod extends Pick<KeySpending, 'periodStartMs' | 'resetsMs'> {
+  readonly window: SpendingWindow;
+  readonly timeZone: string;
 }
 
 /** A call that the funds do not cover. */
@@ -42,16 +51,22 @@ interface FundsSource {
 /** Reads what was spent under a limit. Rejects with LedgerUnavailable. */
 export async function readFunds(
   { ledger, consoleUrl }: FundsSource,
-  key: KeyState,
-  { scope: of, amountNanoUsd }: Pick<MoneyLimit, 'scope' | 'amountNanoUsd'>,
+  key: Pick<KeyState, 'uid' | 'namespace' | 'name' | 'account'>,
+  limit: MoneyLimit,
 ): Promise<Funds> {
-  const shared = { of, limitNanoUsd: amountNanoUsd ?? 0n, key, consoleUrl: consoleUrl?.() };
-  if (of === 'Account') {
-    const { spentNanoUsd } = await ledger.readAccount(key.account);
-    return { ...shared, spentNanoUsd, period: null };
+  const { window, timeZone = UTC } = limit;
+  const shared = { limitNanoUsd: limit.amountNanoUsd ?? 0n, key, consoleUrl: consoleUrl?.() };
+  if (limit.scope === 'Account') {
+    const of = limit.isLimit ? 'AccountLimit' : 'Account';
+    const calendar = windowOf(limit);
+    const { spentNanoUsd, windows: [current] = [] } = await ledger.readAccount(key.account, calendar && [calendar]);
+    if (!current) return { ...shared, of, spentNanoUsd, period: null };
+    const period = { periodStartMs: current.startMs, resetsMs: current.endMs, window, timeZone };
+    return { ...shared, of, spentNanoUsd: current.spentNanoUsd, period };
   }
-  const spending = await ledger.readKey(key.uid, key.period, key.account);
-  return { ...shared, spentNanoUsd: spending.spentNanoUsd, period: spending };
+  const spending = await ledger.readKey(key.uid, { period: PERIOD_OF_WINDOW[window], timeZone }, key.account);
+  const { spentNanoUsd, periodStartMs, resetsMs } = spending;
+  return { ...shared, of: 'Key', spentNanoUsd, period: { periodStartMs, resetsMs, window, timeZone } };
 }
 
 /** The error if nothing remains under the limit. */
@@ -64,6 +79,11 @@ export function usedUp(funds: Funds): GatewayError {
     key: { account },
     limitNanoUsd,
   } = funds;
+  if (funds.of === 'AccountLimit') {
+    const resets = resetOf(funds);
+    const what = `The account ${account} of this key has used up its ${limitText(funds)}`;
+    return errorOf(funds, `${what}${resets === '' ? '' : `; it ${resets}`}.`, true);
+  }
   return errorOf(
     funds,
     limitNanoUsd > 0n
@@ -78,8 +98,7 @@ export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
   const left = funds.limitNanoUsd - funds.spentNanoUsd;
   if (left <= 0n) return usedUp(funds);
   const cost = `this call may cost up to ${usd(call.costNanoUsd)}`;
-  const whole =
-    funds.of === 'Key' ? `this key's ${quotaOf(funds)}` : `the balance of this key's account ${funds.key.account}`;
+  const whole = wholeOf(funds);
   if (call.neededNanoUsd > left) {
     const resets = resetOf(funds);
     const of = `${usd(left)} is left of ${whole}${resets === '' ? '' : `, which ${resets}`}`;
@@ -92,6 +111,18 @@ export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
       fitting(call),
     false,
   );
+}
+
+function wholeOf(funds: Funds): string {
+  const { account } = funds.key;
+  switch (funds.of) {
+    case 'Key':
+      return `this key's ${quotaOf(funds)}`;
+    case 'Account':
+      return `the balance of this key's account ${account}`;
+    case 'AccountLimit':
+      return `the ${limitText(funds)} of this key's account ${account}`;
+  }
 }
 
 function fitting({ fittingOutput, thinkingBudget }: UncoveredCall): string {
@@ -110,43 +141,53 @@ function errorOf(funds: Funds, what: string, exceeded: boolean): GatewayError {
     limitNanoUsd,
     consoleUrl,
   } = funds;
-  const [path, field, remedy] =
-    of === 'Key'
-      ? [
-          `/keys/${namespace}/${name}`,
-          `spec.quota of ApiKey ${namespace}/${name}`,
-          'The owner of the key can raise it or set it to Unlimited',
-        ]
-      : [`/wallet/${account}`, `spec.grants of Account ${account}`, 'Whoever manages the account can grant more'];
-  const where = consoleUrl === undefined ? field : `${consoleUrl}${path} or ${field}`;
+  const key = `${namespace}/${name}`;
+  const [path, field, remedy] = {
+    Key: [`/keys/${key}`, `spec.quota of ApiKey ${key}`, 'The owner of the key can raise it or set it to Unlimited'],
+    Account: [`/wallet/${account}`, `spec.grants of Account ${account}`, 'Whoever manages the account can grant more'],
+    AccountLimit: [undefined, `spec.limits of Account ${account}`, 'Whoever manages the account can raise it'],
+  }[of];
+  const where = consoleUrl === undefined || path === undefined ? field : `${consoleUrl}${path} or ${field}`;
   return new GatewayError(
-    of === 'Key' ? 'insufficient_quota' : 'credit_balance_exhausted',
+    of === 'Account' ? 'credit_balance_exhausted' : 'insufficient_quota',
     `${what} ${remedy}: ${where}.`,
     exceeded ? { exceededLimitNanoUsd: limitNanoUsd } : {},
   );
 }
 
 /** "quota of $25.00 for November" */
-function quotaOf({ limitNanoUsd, key, period }: Funds): string {
+function quotaOf(funds: Funds): string {
+  return `quota of ${amountAndPeriod(funds)}`;
+}
+
+/** "limit of $25.00 for the week from 16 November" */
+function limitText(funds: Funds): string {
+  return `limit of ${amountAndPeriod(funds)}`;
+}
+
+function amountAndPeriod({ limitNanoUsd, period }: Funds): string {
   const start = period?.periodStartMs;
-  const span = typeof start === 'number' ? ` for ${periodName(key.period, start)}` : '';
-  return `quota of ${usd(limitNanoUsd)}${span}`;
+  return `${usd(limitNanoUsd)}${period && typeof start === 'number' ? ` for ${periodName(period, start)}` : ''}`;
 }
 
-function periodName(period: QuotaPeriod, startMs: number): string {
-  return period === 'Monthly' ? dateText(startMs, { month: 'long' }) : dateText(startMs, DAY_AND_MONTH);
+function periodName({ window, timeZone }: FundsPeriod, startMs: number): string {
+  if (window === 'Month') return dateText(startMs, { month: 'long', timeZone });
+  const date = dateText(startMs, { ...DAY_AND_MONTH, timeZone });
+  return window === 'Week' ? `the week from ${date}` : date;
 }
 
-/** "starts anew on 1 December (UTC)"; empty if the quota never resets. */
+/** "starts anew on 1 December (UTC)"; empty if the limit never resets. */
 function resetOf({ period }: Funds): string {
   const resets = period?.resetsMs;
-  return typeof resets === 'number' ? `starts anew on ${dateText(resets, DAY_AND_MONTH)} (UTC)` : '';
+  if (!period || typeof resets !== 'number') return '';
+  const { timeZone } = period;
+  return `starts anew on ${dateText(resets, { ...DAY_AND_MONTH, timeZone })} (${timeZone})`;
 }
 
 const DAY_AND_MONTH = { day: 'numeric', month: 'long' } as const;
 
 function dateText(ms: number, parts: Intl.DateTimeFormatOptions): string {
-  return new Date(ms).toLocaleDateString('en-GB', { ...parts, timeZone: 'UTC' });
+  return new Date(ms).toLocaleDateString('en-GB', parts);
 }
 
 function usd(nanoUsd: bigint): string {

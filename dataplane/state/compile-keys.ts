@@ -1,8 +1,10 @@
 /** [P] Compiles keys by hash, and accounts by name. */
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
-import type { Account, Key } from '#snapshot/snapshot.gen.ts';
+import type { Account, Key, SpendingLimit } from '#snapshot/snapshot.gen.ts';
 import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { AccountLimit, KeyQuota } from '../ledger/ledger.ts';
 import { windowKindOf } from '#ledger/periods.ts';
+import { UTC } from '#snapshot/time-zone.ts';
 import { compileLimits } from './compile-limits.ts';
 import type { AccountState, Credential, KeyState } from './state.ts';
 
@@ -11,6 +13,7 @@ const PERIODS: Readonly<Record<Period, QuotaPeriod>> = {
   [Period.NEVER]: 'Never',
   [Period.DAILY]: 'Daily',
   [Period.MONTHLY]: 'Monthly',
+  [Period.WEEKLY]: 'Weekly',
 };
 
 /** The default for keys from an operator that does not know the field yet. */
@@ -29,7 +32,7 @@ export function compileKey(key: Key): [sha256: string, credential: Credential][]
 
 function keyState(key: Key): KeyState {
   const id = `key/${key.uid}`;
-  const period = PERIODS[key.period];
+  const quota = key.quota ?? { nanoUsd: key.limitNanoUsd, period: key.period, timeZone: '' };
   return {
     uid: key.uid,
     namespace: key.namespace,
@@ -44,11 +47,11 @@ function keyState(key: Key): KeyState {
       scope: 'Key',
       id,
       measure: 'UsdNano',
-      amountNanoUsd: key.limitNanoUsd ?? null,
-      window: windowKindOf(period) ?? 'Total',
+      amountNanoUsd: quota.nanoUsd ?? null,
+      ...windowOf(quota),
       generation: key.generation,
     },
-    period,
+    period: PERIODS[quota.period],
     whenShort: key.whenShort === WhenShort.REFUSE ? 'Refuse' : 'Lower',
     minOutputTokens: key.minOutputTokens || MIN_OUTPUT_TOKENS,
     models: key.models && new Set(key.models.names),
@@ -64,11 +67,27 @@ export function compileAccounts(accounts: readonly Account[]): Map<string, Accou
 
 /** An account with its id "namespace/name". */
 export function compileAccount(account: Account): [id: string, account: AccountState] {
-  const { namespace, name, generation, creditNanoUsd: amountNanoUsd } = account;
+  const { namespace, name, generation, creditNanoUsd, limitedCreditNanoUsd: amountNanoUsd = creditNanoUsd } = account;
   const id = `${namespace}/${name}`;
   const owner = { scope: 'Account', id: `account/${id}` } as const;
   const credit = { ...owner, measure: 'UsdNano', amountNanoUsd, window: 'Total', generation } as const;
-  return [id, { id, credit, limits: compileLimits('Account', owner.id, account) }];
+  const spending = account.limits.map((limit): AccountLimit => ({
+    ...owner,
+    measure: 'UsdNano',
+    amountNanoUsd: limit.nanoUsd ?? 0n,
+    ...windowOf(limit),
+    generation,
+    isLimit: true,
+  }));
+  return [id, { id, credit, spending, limits: compileLimits('Account', owner.id, account) }];
+}
+
+function windowOf({
+  period,
+  timeZone,
+}: Pick<SpendingLimit, 'period' | 'timeZone'>): Pick<KeyQuota, 'window' | 'timeZone'> {
+  const window = windowKindOf(PERIODS[period]) ?? 'Total';
+  return timeZone === '' || timeZone === UTC ? { window } : { window, timeZone };
 }
 
 /** Converts a time. Times too large for an exact Number (from the year 287396 on) never come. */

@@ -2,7 +2,7 @@
  * [P] Looks up the limits in force now, which may be newer than the call: for admission, settlement, running calls
  * after an edit, and jobs.
  */
-import type { AccountCredit, CountLimit, KeyQuota } from '../ledger/ledger.ts';
+import type { CountLimit, MoneyLimit } from '../ledger/ledger.ts';
 import type { KeyState, State } from './state.ts';
 
 /** The key of a call, and the hash by which the call found it. */
@@ -20,17 +20,17 @@ interface Placement {
 }
 
 /**
- * The caller's limits on money: the key's, then its account's. Undefined if the key or its account is gone, or the hash
+ * The caller's limits on money: the key's, its account's credit, then its account's limits. Undefined if the key or its account is gone, or the hash
  * now opens another key: the ledger counts by key and account, so another key's limits must not apply to them.
  */
 export function spendingLimits(
   state: State,
   { keyHash, key: { uid, account: name } }: Caller,
-): readonly [KeyQuota, AccountCredit] | undefined {
+): readonly MoneyLimit[] | undefined {
   const key = state.credentials.get(keyHash)?.key;
   const account = state.accounts.get(name);
   if (!account || key?.uid !== uid || key.account !== name) return undefined;
-  return [key.quota, account.credit];
+  return [key.quota, account.credit, ...account.spending];
 }
 
 /** The limits of the group and the channel. If the group no longer has the channel, the channel's own still apply. */

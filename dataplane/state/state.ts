@@ -4,7 +4,7 @@
  */
 import type { CompiledPrice } from '#price/sheet.ts';
 import type { QuotaPeriod } from '#ledger/spending.ts';
-import type { AccountCredit, CountLimit, KeyQuota } from '../ledger/ledger.ts';
+import type { AccountCredit, AccountLimit, CountLimit, KeyQuota } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
@@ -49,6 +49,8 @@ export interface Credential {
 export interface AccountState {
   readonly id: string;
   readonly credit: AccountCredit;
+  /** What it may spend besides, in windows or in total. */
+  readonly spending: readonly AccountLimit[];
   /** Its limits on calls. */
   readonly limits: readonly CountLimit[];
 }

@@ -14,11 +14,16 @@ export interface KnownSpending {
     readonly account: string;
     readonly totalSpentNanoUsd: bigint;
     readonly period: QuotaPeriod;
+    readonly timeZone: string;
     readonly periodStartMs: number | null;
     readonly spentNanoUsd: bigint;
   }[];
   /** `account`: "namespace/name". */
-  readonly accounts: readonly { readonly account: string; readonly spentNanoUsd: bigint }[];
+  readonly accounts: readonly {
+    readonly account: string;
+    readonly spentNanoUsd: bigint;
+    readonly windows?: readonly { readonly startMs: number; readonly spentNanoUsd: bigint }[];
+  }[];
 }
 
 /** The spending of this gateway's keys and accounts, by their live statuses. */
@@ -42,6 +47,7 @@ export function knownSpending(objects: Pick<LiveObjects, 'live' | 'ofKind'>, gat
             account: accountIdOf(apiKey),
             totalSpentNanoUsd,
             period: spec.quota.period,
+            timeZone: spec.quota.timeZone,
             periodStartMs: typeof periodStartTime === 'string' ? Date.parse(periodStartTime) : null,
             spentNanoUsd: amountOf(spentUsd) ?? 0n,
           },
@@ -51,10 +57,20 @@ export function knownSpending(objects: Pick<LiveObjects, 'live' | 'ofKind'>, gat
       .ofKind('Account')
       .filter(isOurs)
       .flatMap((account) => {
-        const spentNanoUsd = amountOf(statusOf(account)['spentUsd']);
-        return spentNanoUsd === undefined ? [] : [{ account: namespacedName(account.metadata), spentNanoUsd }];
+        const { spentUsd, limits } = statusOf(account);
+        const spentNanoUsd = amountOf(spentUsd);
+        if (spentNanoUsd === undefined) return [];
+        const windows = Array.isArray(limits) ? limits.flatMap(windowOf) : [];
+        return [{ account: namespacedName(account.metadata), spentNanoUsd, ...(windows.length > 0 && { windows }) }];
       }),
   };
+}
+
+/** What a status says of a limit in a calendar window. */
+function windowOf(limit: unknown): { startMs: number; spentNanoUsd: bigint }[] {
+  if (typeof limit !== 'object' || limit === null || !('periodStartTime' in limit) || !('spentUsd' in limit)) return [];
+  const [startMs, spentNanoUsd] = [Date.parse(String(limit.periodStartTime)), amountOf(limit.spentUsd)];
+  return Number.isNaN(startMs) || spentNanoUsd === undefined ? [] : [{ startMs, spentNanoUsd }];
 }
 
 function amountOf(text: unknown): bigint | undefined {

@@ -4,10 +4,12 @@
  * are formatted.
  */
 import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
-import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
+import { isTimeZone } from '#snapshot/time-zone.ts';
+import { accountSpendingStatus, creditOf, keySpendingStatus, limitsStatus, windowsOf } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
 import { accountIdOf, allOf, keyUidOf, namespacedName, objectId } from '#objects/resources.ts';
 import type { Resources } from '#objects/resources.ts';
@@ -32,7 +34,10 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   const inTurn = createMutex();
 
   async function readKey(apiKey: ApiKey, { ledger, nowMs }: SpendingSources): Promise<void> {
-    const spending = await ledger.readKey(keyUidOf(apiKey), apiKey.spec.quota.period, accountIdOf(apiKey));
+    const { period, timeZone } = apiKey.spec.quota;
+    // the finding of a key says that there is no such time zone
+    if (!isTimeZone(timeZone)) return;
+    const spending = await ledger.readKey(keyUidOf(apiKey), { period, timeZone }, accountIdOf(apiKey));
     due.until(spending.resetsMs);
     enter(apiKey, spending, () => keySpendingStatus(apiKey, spending), nowMs);
   }
@@ -40,8 +45,11 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   async function readAccount(account: Account, { ledger, nowMs }: SpendingSources): Promise<void> {
     const credit = creditOf(account);
     if (credit === undefined) return;
-    const spending = await ledger.readAccount(namespacedName(account.metadata));
-    enter(account, spending, () => accountSpendingStatus(credit, spending), nowMs);
+    const windows = windowsOf(account);
+    if (!windows.every(({ timeZone }) => isTimeZone(timeZone))) return;
+    const spending = await ledger.readAccount(namespacedName(account.metadata), windows);
+    for (const { endMs } of spending.windows ?? []) due.until(endMs);
+    enter(account, spending, () => accountSpendingStatus(credit, spending, limitsStatus(account, spending)), nowMs);
   }
 
   /** Records spending, unless the tracker has it already. */
@@ -91,6 +99,5 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
 
 /** Compares two spendings, whose fields are amounts and times. */
 function isSame<Spending extends KeySpending | AccountSpending>(one: Spending, other: Spending): boolean {
-  for (const field in one) if (one[field] !== other[field]) return false;
-  return true;
+  return isDeepStrictEqual(one, other);
 }

@@ -19,6 +19,7 @@ const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'lastUsedTime',
   'heldUsd',
   'balanceUsd',
+  'limits',
 ]);
 /** Written by operator/upkeep/confirmations.ts, and by nobody else. */
 const CONFIRMATION_FIELD = 'lastConfirmedTime';

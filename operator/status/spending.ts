@@ -3,8 +3,9 @@
  * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
-import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
+import type { AccountSpending, CalendarWindow, KeySpending } from '#ledger/spending.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
+import { isTimeZone } from '#snapshot/time-zone.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import { formatTime } from './conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
@@ -38,18 +39,46 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
   return { fields, ...thresholds('Quota', { spent: spentNanoUsd, limit, words }) };
 }
 
+/** The windows of an Account's limits, in their order, without those in total. */
+export function windowsOf({ spec }: Account): CalendarWindow[] {
+  return (spec.limits ?? []).flatMap(({ period: kind, timeZone }) => (kind === 'Total' ? [] : [{ kind, timeZone }]));
+}
+
 /** An Account's spending, measured against the sum of its grants. */
 export function accountSpendingStatus(
   creditNanoUsd: bigint,
   { spentNanoUsd, heldNanoUsd }: AccountSpending,
+  limits?: StatusFields['limits'],
 ): SpendingStatus {
   const fields = {
     spentUsd: formatUsd(spentNanoUsd),
     heldUsd: formatUsd(heldNanoUsd),
     balanceUsd: formatUsd(creditNanoUsd - spentNanoUsd),
+    ...(limits && limits.length > 0 && { limits }),
   };
   const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(creditNanoUsd)} USD of this account's credit are spent.`;
   return { fields, ...thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words }) };
+}
+
+/** What was spent under each of an Account's limits. */
+export function limitsStatus(
+  { spec }: Account,
+  { spentNanoUsd: totalNanoUsd, windows = [] }: AccountSpending,
+): StatusFields['limits'] {
+  const inWindows = windows.values();
+  return spec.limits?.map(({ usd, period, timeZone }) => {
+    const current = period === 'Total' ? undefined : inWindows.next().value;
+    const spentNanoUsd = current?.spentNanoUsd ?? totalNanoUsd;
+    const limitNanoUsd = parseDecimal(usd) ?? 0n;
+    return {
+      period,
+      timeZone,
+      usd: formatUsd(limitNanoUsd),
+      spentUsd: formatUsd(spentNanoUsd),
+      remainingUsd: formatUsd(limitNanoUsd > spentNanoUsd ? limitNanoUsd - spentNanoUsd : 0n),
+      ...(current && { periodStartTime: formatTime(current.startMs), resetTime: formatTime(current.endMs) }),
+    };
+  });
 }
 
 /**
@@ -65,15 +94,16 @@ export function recordedSpendingStatus(
   return object.kind === 'ApiKey' ? recordedOfKey(object, recorded, nowMs) : undefined;
 }
 
-function recordedOfAccount(account: Account, { spentUsd, heldUsd }: StatusFields): SpendingStatus | undefined {
+function recordedOfAccount(account: Account, { spentUsd, heldUsd, limits }: StatusFields): SpendingStatus | undefined {
   const [credit, spentNanoUsd] = [creditOf(account), amountOf(spentUsd)];
   if (credit === undefined || spentNanoUsd === undefined) return undefined;
-  return accountSpendingStatus(credit, { spentNanoUsd, heldNanoUsd: amountOf(heldUsd) ?? 0n });
+  return accountSpendingStatus(credit, { spentNanoUsd, heldNanoUsd: amountOf(heldUsd) ?? 0n }, limits);
 }
 
 function recordedOfKey(apiKey: ApiKey, recorded: StatusFields, nowMs: number): SpendingStatus | undefined {
-  const kind = windowKindOf(apiKey.spec.quota.period);
-  const periodStartMs = kind ? spanAt(kind, nowMs).startMs : null;
+  const { period, timeZone } = apiKey.spec.quota;
+  const kind = windowKindOf(period);
+  const periodStartMs = kind && isTimeZone(timeZone) ? spanAt(kind, nowMs, timeZone).startMs : null;
   const totalSpentNanoUsd = amountOf(recorded.totalSpentUsd);
   const isOfPeriod = momentOf(recorded.periodStartTime) === periodStartMs;
   const spentNanoUsd = kind ? (isOfPeriod ? amountOf(recorded.spentUsd) : undefined) : totalSpentNanoUsd;

@@ -5,6 +5,7 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
 import type { Key, KeyHash } from '#snapshot/snapshot.gen.ts';
+import { isTimeZone, UTC } from '#snapshot/time-zone.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
 import { formatTime } from '../status/conditions.ts';
@@ -16,12 +17,12 @@ import type { KeyDependencies, Refused } from './key-checks.ts';
 import type { GatheredKey, KeyMaterial } from './key-material.ts';
 import { memoize } from './memoize.ts';
 import { admitsNamespace } from '#objects/selectors.ts';
-import { FieldReader } from './translated.ts';
+import { expectTimeZone, FieldReader } from './translated.ts';
 import type { Translated } from './translated.ts';
 import { suggestNames } from './nearest-names.ts';
 import { quoteNames } from './quote-names.ts';
 
-const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Monthly: Period.MONTHLY } as const;
+const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Weekly: Period.WEEKLY, Monthly: Period.MONTHLY } as const;
 const WHEN_SHORT = { Lower: WhenShort.LOWER, Refuse: WhenShort.REFUSE } as const;
 const UNLIMITED = 'Unlimited';
 
@@ -143,7 +144,8 @@ interface KeyLimits {
 }
 
 function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
-  const { limitUsd } = spec.quota;
+  const { limitUsd, timeZone } = spec.quota;
+  expectTimeZone(fields, 'spec.quota.timeZone', timeZone);
   return {
     limitNanoUsd: limitUsd === UNLIMITED ? undefined : fields.decimal('spec.quota.limitUsd', limitUsd),
     expirationMs:
@@ -158,6 +160,7 @@ function keyMessage(
 ): Key {
   const { spec } = apiKey;
   const { uid, namespace, name, generation } = findingsOf(apiKey);
+  const quota = quotaMessage(spec.quota, limitNanoUsd);
   return {
     uid,
     namespace,
@@ -167,9 +170,10 @@ function keyMessage(
     enabled: spec.enabled,
     group: spec.groupRef.name,
     account,
-    limitNanoUsd,
+    limitNanoUsd: quota.limitNanoUsd,
     expirationMs,
-    period: PERIODS[spec.quota.period],
+    period: quota.period,
+    ...(quota.quota && { quota: quota.quota }),
     whenShort: WHEN_SHORT[spec.quota.whenShort],
     minOutputTokens: spec.quota.minOutputTokens,
     models: spec.models && { names: spec.models },
@@ -178,6 +182,21 @@ function keyMessage(
     hashes,
     refusal,
     ...(usageLabels !== '' && { usageLabels }),
+  };
+}
+
+/** Proxies of earlier versions do not know weeks and time zones: they refuse such a key's calls. */
+function quotaMessage(
+  { period: name, timeZone }: ApiKey['spec']['quota'],
+  limitNanoUsd: bigint | undefined,
+): Pick<Key, 'limitNanoUsd' | 'period' | 'quota'> {
+  const period = PERIODS[name];
+  if (name === 'Never' || (name !== 'Weekly' && timeZone === UTC)) return { limitNanoUsd, period };
+  return {
+    limitNanoUsd: limitNanoUsd === undefined ? undefined : 0n,
+    period: Period.NEVER,
+    // a key that is refused for its time zone is in the snapshot too
+    quota: { nanoUsd: limitNanoUsd, period, timeZone: isTimeZone(timeZone) ? timeZone : UTC },
   };
 }
 

@@ -2,6 +2,7 @@
  * [P] The result of translating an object: a message for the snapshot, if it is accepted, and its findings. FieldReader
  * collects invalid values: schema and CEL admit none, but objects may be older than both.
  */
+import { isTimeZone } from '#snapshot/time-zone.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import type { Findings } from '../status/findings.ts';
 
@@ -41,6 +42,14 @@ export class FieldReader {
   expect(holds: boolean, fault: string): void {
     if (!holds) this.#faults.push(fault);
   }
+}
+
+/** A name may be well formed, and yet in no database. */
+export function expectTimeZone(fields: FieldReader, path: string, timeZone: string): void {
+  fields.expect(
+    isTimeZone(timeZone),
+    `${path} "${timeZone}" is not in the time zone database; a name is Europe/Berlin`,
+  );
 }
 
 /** Findings of an object with fields that cannot be used, or that cannot be read. */

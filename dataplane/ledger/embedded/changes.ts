@@ -38,7 +38,7 @@ export class Changes implements MovementLog, RecentCalls {
 
   /** Nothing has to be written. */
   get isEmpty(): boolean {
-    return this.holds.size + this.settlements.size + this.jobs.size === 0;
+    return this.holds.size + this.settlements.size + this.jobs.size === 0 && !this.#balances.hasNewMarks;
   }
 
   /** Everything is filed. */
@@ -47,9 +47,10 @@ export class Changes implements MovementLog, RecentCalls {
     return this.isEmpty && this.unfiled.size + changedKeys.size + changedAccounts.size === 0;
   }
 
-  /** Many settled calls wait, or a job has changed, whose charge or refund the balances have already. */
+  /** Many settled calls wait, or a job has changed, whose charge or refund the balances have already, or marks are new. */
   get needsFiling(): boolean {
-    return this.jobs.size > 0 || this.settlements.size + this.unfiled.size >= FILED_TOGETHER;
+    if (this.jobs.size > 0 || this.#balances.hasNewMarks) return true;
+    return this.settlements.size + this.unfiled.size >= FILED_TOGETHER;
   }
 
   held(hold: Hold): void {
@@ -60,8 +61,8 @@ export class Changes implements MovementLog, RecentCalls {
     this.holds.set(callId, undefined);
   }
 
-  settled(call: SettledCall, { day, month }: Pick<Hold, 'day' | 'month'>): void {
-    this.restored({ ...call, dayStartMs: day.startMs, monthStartMs: month.startMs });
+  settled(call: SettledCall, { admittedMs, day, month }: Pick<Hold, 'admittedMs' | 'day' | 'month'>): void {
+    this.restored({ ...call, admittedMs, dayStartMs: day.startMs, monthStartMs: month.startMs });
   }
 
   /** Adds a settled call of the previous process, which has to be filed. */

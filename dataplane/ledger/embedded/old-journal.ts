@@ -8,14 +8,14 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { basename, dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { newWindow } from '../balances.ts';
+import { newWindow, NONE_SEEN } from '../balances.ts';
 import type { Balances, KeyBalance, Window } from '../balances.ts';
 import { addJob, jobOfChannel } from '../jobs.ts';
 import type { Job } from '../jobs.ts';
 import { endJob } from '../ledger-core.ts';
 import { JOB_STATES } from '../ledger.ts';
-import type { QuotaPeriod } from '#ledger/spending.ts';
 import type { JobBill } from '../ledger.ts';
+import { createMarks } from '../marks.ts';
 import { decodeLines } from '#price/bill.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '#usage/record.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
@@ -37,7 +37,7 @@ const FRAME_HEADER_BYTES = 12;
 const RECORD_HEADER_BYTES = 5;
 const KIND = { name: 1, held: 2, withdrawn: 3, renewed: 4, settled: 5, job: 6, key: 7, account: 8 } as const;
 /** Words are stored as indexes into these lists and those of usage/record.ts. */
-const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
+const PERIODS = ['Never', 'Daily', 'Monthly'] as const;
 
 /** How far the journal was applied to the file. */
 interface Checkpoint {
@@ -275,7 +275,8 @@ function replayKey({ balances }: Target, key: KeyBalance): void {
 }
 
 function replayAccount({ balances }: Target, id: string, spentNanoUsd: bigint): void {
-  if (!balances.accounts.has(id)) balances.accounts.set(id, { id, spentNanoUsd, heldNanoUsd: 0n, seen: [] });
+  if (!balances.accounts.has(id))
+    balances.accounts.set(id, { id, spentNanoUsd, heldNanoUsd: 0n, marks: createMarks(), seen: NONE_SEEN });
 }
 
 function readHeld(read: FieldReader): StoredHold {
@@ -361,7 +362,12 @@ function readJob(read: FieldReader): Job {
   };
   // records of earlier versions end here
   const terms = read.isAtEnd ? '' : read.text();
-  return { ...job, terms: terms === '' ? undefined : terms, bill: read.isAtEnd ? undefined : readBill(read) };
+  return {
+    ...job,
+    admittedMs: job.origin.createdMs,
+    terms: terms === '' ? undefined : terms,
+    bill: read.isAtEnd ? undefined : readBill(read),
+  };
 }
 
 function readBill(read: FieldReader): JobBill {
@@ -371,7 +377,8 @@ function readBill(read: FieldReader): JobBill {
 
 function readKey(read: FieldReader): KeyBalance {
   return {
-    seen: [],
+    marks: createMarks(),
+    seen: NONE_SEEN,
     uid: read.name(),
     total: { spentNanoUsd: read.amount(), heldNanoUsd: 0n },
     lastUsedMs: read.momentOrNull(),

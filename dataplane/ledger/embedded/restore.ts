@@ -34,11 +34,11 @@ function settledMsOf(call: StoredCall): number {
 
 /** Bills a call that was settled and is not in the balances yet. */
 export function restoreSettlement(balances: Balances, settled: Settlement, nowMs: number): void {
-  const { record } = settled;
+  const { record, admittedMs = record.createdMs } = settled;
   forgetHold(balances, record.callId);
   const key = keyOf(balances, record.keyUid, nowMs);
   const account = openAccount(balances, record.account);
-  spend(balances, { key, account, ...windowsOf(key, settled) }, record.costNanoUsd);
+  spend(balances, { key, account, admittedMs, ...windowsOf(key, settled) }, record.costNanoUsd);
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, record.createdMs);
   // the call's window may have been created only for this record
   if (key.past.length > 0) trimPastWindows(key);
@@ -46,13 +46,14 @@ export function restoreSettlement(balances: Balances, settled: Settlement, nowMs
 
 /** Adds a running call, in place of an earlier hold of it. */
 export function restoreHold(balances: Balances, stored: StoredHold, nowMs: number): void {
-  const { origin, progress, limits, grantedNanoUsd, renewedMs } = stored;
+  const { origin, progress, limits, grantedNanoUsd, admittedMs = origin.createdMs, renewedMs } = stored;
   forgetHold(balances, origin.callId);
   const key = keyOf(balances, origin.keyUid, nowMs);
   const hold: Hold = {
     origin,
     key,
     account: openAccount(balances, origin.account),
+    admittedMs,
     ...windowsOf(key, stored),
     limits,
     grantedNanoUsd,

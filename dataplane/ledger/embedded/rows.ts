@@ -3,13 +3,12 @@
  * in which amounts are decimal strings; what is summed, searched or sorted has columns.
  */
 import { wholeNumber } from '../amounts.ts';
-import { newWindow } from '../balances.ts';
+import { newWindow, NONE_SEEN } from '../balances.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
 import { JOB_STATES } from '../ledger.ts';
-import type { QuotaPeriod } from '#ledger/spending.ts';
 import type { MoneyLimit } from '../ledger.ts';
-import { windowKindOf } from '#ledger/periods.ts';
+import { formatMarks, parseMarks } from '../marks.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
 import {
   ORIGIN_COLUMNS,
@@ -31,8 +30,9 @@ export const KEY_COLUMNS = [
   'total_spent_nano_usd',
   'last_used_ms',
   'past_windows',
+  'marks',
 ];
-export const ACCOUNT_COLUMNS = ['id', 'spent_nano_usd'];
+export const ACCOUNT_COLUMNS = ['id', 'spent_nano_usd', 'marks'];
 export const CALL_COLUMNS = ['id', 'running', 'settled'];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
@@ -45,11 +45,12 @@ export const JOB_COLUMNS = [
   'poll_ms',
   'ended_ms',
   'terms',
+  'admitted_ms',
 ];
 
-export function keyRow({ uid, day, month, total, lastUsedMs, past }: KeyBalance): Value[] {
+export function keyRow({ uid, day, month, total, lastUsedMs, past, marks }: KeyBalance): Value[] {
   const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
-  return [uid, ...windows, total.spentNanoUsd, lastUsedMs, formatPastWindows(past)];
+  return [uid, ...windows, total.spentNanoUsd, lastUsedMs, formatPastWindows(past), formatMarks(marks)];
 }
 
 export function decodeKey(row: Row): KeyBalance {
@@ -61,7 +62,8 @@ export function decodeKey(row: Row): KeyBalance {
     total: { spentNanoUsd: read.amount(), heldNanoUsd: 0n },
     lastUsedMs: read.countOrNull(),
     past: parsePastWindows(read.text()),
-    seen: [],
+    marks: parseMarks(read.text()),
+    seen: NONE_SEEN,
   };
 }
 
@@ -79,13 +81,19 @@ function parsePastWindows(text: string): Window[] {
   });
 }
 
-export function accountRow({ id, spentNanoUsd }: AccountBalance): Value[] {
-  return [id, spentNanoUsd];
+export function accountRow({ id, spentNanoUsd, marks }: AccountBalance): Value[] {
+  return [id, spentNanoUsd, formatMarks(marks)];
 }
 
 export function decodeAccount(row: Row): AccountBalance {
   const read = new RowReader(row);
-  return { id: read.text(), spentNanoUsd: read.amount(), heldNanoUsd: 0n, seen: [] };
+  return {
+    id: read.text(),
+    spentNanoUsd: read.amount(),
+    heldNanoUsd: 0n,
+    marks: parseMarks(read.text()),
+    seen: NONE_SEEN,
+  };
 }
 
 /** What is stored of a running call. */
@@ -94,6 +102,8 @@ export interface StoredHold {
   readonly progress: CallProgress;
   readonly limits: readonly MoneyLimit[];
   readonly grantedNanoUsd: bigint;
+  /** An earlier version has not written it. */
+  readonly admittedMs?: number;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
   readonly renewedMs: number;
@@ -120,13 +130,15 @@ type LimitInJson = Omit<MoneyLimit, 'amountNanoUsd' | 'generation'> & {
   readonly generation: string;
 };
 
-export function encodeHold({ origin, progress, limits, grantedNanoUsd, day, month, renewedMs }: Hold): string {
+export function encodeHold(hold: Hold): string {
+  const { origin, progress, limits, grantedNanoUsd, admittedMs, day, month, renewedMs } = hold;
   const { costNanoUsd, upstreamCostNanoUsd, ...counted } = progress;
   const stored: Json<StoredHold> = {
     origin,
     progress: { ...counted, ...encodeCosts(costNanoUsd, upstreamCostNanoUsd) },
     limits: limits.map(encodeLimit),
     grantedNanoUsd: String(grantedNanoUsd),
+    admittedMs,
     dayStartMs: day.startMs,
     monthStartMs: month.startMs,
     renewedMs,
@@ -143,10 +155,12 @@ function encodeLimit(limit: MoneyLimit): LimitInJson {
   };
 }
 
+const EARLIER_WINDOWS = { Never: 'Total', Daily: 'Day', Monthly: 'Month' } as const;
+
 /** The limits of a hold before they were a list. */
 export interface QuotaAndCredit {
   readonly keyLimitNanoUsd: bigint | null;
-  readonly period: QuotaPeriod;
+  readonly period: keyof typeof EARLIER_WINDOWS;
   readonly accountCreditNanoUsd: bigint;
 }
 
@@ -156,7 +170,7 @@ export function limitsInList(
   { keyLimitNanoUsd, period, accountCreditNanoUsd }: QuotaAndCredit,
 ): readonly MoneyLimit[] {
   const spending = { measure: 'UsdNano', generation: 0n } as const;
-  const window = windowKindOf(period) ?? 'Total';
+  const window = EARLIER_WINDOWS[period];
   return [
     { scope: 'Key', id: `key/${keyUid}`, ...spending, amountNanoUsd: keyLimitNanoUsd, window },
     { scope: 'Account', id: `account/${account}`, ...spending, amountNanoUsd: accountCreditNanoUsd, window: 'Total' },
@@ -183,6 +197,8 @@ function parseAmounts(text: string): unknown {
 
 /** A settled call, and the windows that it was billed in. */
 export interface Settlement extends SettledCall {
+  /** An earlier version has not written it. */
+  readonly admittedMs?: number;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
 }
@@ -248,10 +264,11 @@ export function decodeSettled(row: Row): SettledCall {
 }
 
 export function jobRow({ origin, jobId, state, terms = '', ...job }: Job): Value[] {
-  const { costNanoUsd, dayStartMs, monthStartMs, pollMs, endedMs } = job;
+  const { costNanoUsd, admittedMs, dayStartMs, monthStartMs, pollMs, endedMs } = job;
   const whole = { ...origin, createdMs: wholeNumber(origin.createdMs) };
   const termsNow = state === 'Running' ? terms : '';
-  return [...originRow(whole), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs, termsNow];
+  const windows = [dayStartMs, monthStartMs];
+  return [...originRow(whole), jobId, costNanoUsd, ...windows, state, pollMs, endedMs, termsNow, admittedMs];
 }
 
 export function decodeJob(row: Row): Job {
@@ -266,7 +283,7 @@ export function decodeJob(row: Row): Job {
     pollMs: read.count(),
     endedMs: read.countOrNull(),
   };
-  const terms = read.text();
+  const [terms, admittedMs] = [read.text(), read.countOrNull() ?? job.origin.createdMs];
   // the file has bills only in the records of calls
-  return { ...job, terms: terms === '' ? undefined : terms, bill: undefined };
+  return { ...job, terms: terms === '' ? undefined : terms, admittedMs, bill: undefined };
 }

@@ -78,6 +78,9 @@ const MIGRATIONS: readonly string[] = [
    DROP TABLE holds;
    CREATE TABLE log (id INTEGER PRIMARY KEY CHECK (id = 1), begun INTEGER NOT NULL) STRICT;
    INSERT INTO log VALUES (1, 0);`,
+  `ALTER TABLE keys ADD COLUMN marks TEXT NOT NULL DEFAULT '';
+   ALTER TABLE accounts ADD COLUMN marks TEXT NOT NULL DEFAULT '';
+   ALTER TABLE jobs ADD COLUMN admitted_ms INTEGER`,
 ];
 
 /**

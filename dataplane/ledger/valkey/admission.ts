@@ -50,7 +50,9 @@ async function admitHere(
   const bucket = instance.bucketOfAccount(origin.account);
   const startedMs = performance.now();
   try {
-    const reply = await bucket.execute(admitOperation(request, limits));
+    const admitted = instance.held.get(origin.callId)?.admitted;
+    const atMs = admitted === undefined ? instance.nowMs : Number(admitted);
+    const reply = await bucket.execute(admitOperation(request, limits, atMs));
     instance.rememberAccount(origin.keyUid, origin.account);
     const result = readReply(reply, (known) => parseAdmission(known, request, limits));
     if (result.outcome === 'Held') await confirm(instance, bucket, { callId: origin.callId, startedMs });
@@ -93,9 +95,9 @@ interface Admitted extends Wanted {
 
 function keep(instance: Instance, { request, heldNanoUsd, ...wanted }: Admitted, reply: Reply): void {
   const { callId } = request.origin;
-  const { day = '', month = '', second = '' } = reply;
+  const { day = '', month = '', admitted = '', second = '' } = reply;
   instance.limits.add(callId, wanted, second);
-  instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month });
+  instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, admitted, day, month });
 }
 
 function parseAdmission(reply: Reply, request: HoldRequest, limits: readonly CountLimit[]): AdmitResult {

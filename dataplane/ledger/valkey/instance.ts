@@ -107,6 +107,11 @@ export class Instance {
     return this.#deps.settings.timeoutMs;
   }
 
+  /** About the store's clock. */
+  get nowMs(): number {
+    return (this.#deps.settings.clock ?? Date.now)();
+  }
+
   start(): void {
     for (const bucket of this.buckets) bucket.start();
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();

@@ -107,7 +107,7 @@ end
 -- Balances are in the store twice, under their names and in one hash: a server that evicts keys, or a DEL, takes one of
 -- the two.
 local function withoutBase(name) return string.sub(name, #base + 1) end
-local function isBalance(name) return string.find(name, '^[ka]:', #base + 1) ~= nil end
+local function isBalance(name) return string.find(name, '^[kaw]:', #base + 1) ~= nil end
 local function write()
   local plain, copies = {}, {}
   for name, text in pairs(changed) do
@@ -187,6 +187,9 @@ end
 -- number of the last refill, limits as last seen, past windows.
 local KEY = '<I4ddddI4I4ddddI4dddddd'
 local PAST = '<c1I4ddddI4'
+-- A past window of this kind is the minute of the key's latest mark, if that is within its day. An earlier version keeps
+-- it as one with a call.
+local LATEST_MARK, MINUTE_MS = 'l', 60000
 -- Of most keys; never changed.
 local NO_PAST = {}
 
@@ -210,7 +213,8 @@ local function loadKey(uid)
   while at <= #text do
     local kind, index, s, sl, h, hl, calls
     kind, index, s, sl, h, hl, calls, at = struct.unpack(PAST, text, at)
-    key.past[#key.past + 1] = window(kind, index, amountOf(s, sl), amountOf(h, hl), calls)
+    if kind == LATEST_MARK then key.marked = index * MINUTE_MS
+    else key.past[#key.past + 1] = window(kind, index, amountOf(s, sl), amountOf(h, hl), calls) end
   end
   return key
 end
@@ -254,11 +258,15 @@ local function saveKey(key)
   local mh, mhl = limbsOf(m.held)
   local ts, tsl = limbsOf(key.total.spent)
   local th, thl = limbsOf(key.total.held)
+  if key.marked and key.marked > d.index * DAY_MS then
+    past = past .. struct.pack(PAST, LATEST_MARK, math.ceil(key.marked / MINUTE_MS), 0, 0, 0, 0, 1)
+  end
   put(key.name, struct.pack(KEY, d.index, ds, dsl, dh, dhl, d.calls, m.index, ms, msl, mh, mhl, m.calls,
     ts, tsl, th, thl, key.last, key.refilled) .. writeSeen(key.seen) .. past)
 end
 
--- An account's balance, packed: spent, held, change number of the last refill, limits as last seen.
+-- An account's balance, packed: spent, held, change number of the last refill, limits as last seen, and the moment of
+-- its latest mark, which an earlier version drops.
 local ACCOUNT = '<ddddd'
 
 local function loadAccount(id)
@@ -266,20 +274,229 @@ local function loadAccount(id)
   local text = getBalance(name)
   if not text then return { id = id, name = name, spent = 0, held = 0, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
+  local seen, marked
+  seen, at = readSeen(text, at, 'Account')
+  if #text >= at + 7 then marked = struct.unpack('<d', text, at) end
   return { id = id, name = name, known = true, spent = amountOf(s, sl), held = amountOf(h, hl), refilled = refilled,
-    seen = (readSeen(text, at, 'Account')) }
+    seen = seen, marked = marked }
 end
 local function saveAccount(account)
   local spent, spentLow = limbsOf(account.spent)
   local held, heldLow = limbsOf(account.held)
-  put(account.name, struct.pack(ACCOUNT, spent, spentLow, held, heldLow, account.refilled) .. writeSeen(account.seen))
+  put(account.name, struct.pack(ACCOUNT, spent, spentLow, held, heldLow, account.refilled) .. writeSeen(account.seen)
+    .. (account.marked and struct.pack('<d', account.marked) or ''))
   if not account.known then
     call('SADD', base .. 'accounts', account.id)
     account.known = true
   end
 end
 
+-- Calendar windows ---------------------------------------------------------------------------------------------------
+-- A key's day and month in UTC are counted above. Other windows are told from totals: a mark has the sums of all calls
+-- that were admitted before a moment, so a window has what is between two marks (marks.ts states the rule). The script
+-- knows no time zones: an operation names a window, with the beginnings of the one before it, of itself and of the next
+-- two. An owner's marks are a value of their own, `w:` and the name of its balance. An ordinary call does not read it:
+-- only the first of a day, one whose day in UTC is over, and those of an owner with limits in windows (seen: W).
+-- It is packed: the day of its latest call; its windows, each with the time since when all calls have marked it; its
+-- limits as last seen; marks (beginning, from when on, spent, held), in the order of `from`.
+local WINDOWED = 'W'
+local MARK = '<dddddd'
+local KEPT_MARKS_MS = 9 * DAY_MS
+
+-- A limit in a list, packed: 1 for an account's and 2 for none, amount, beginning and end of its window, its name ('':
+-- the limit is on the total).
+local LIMIT = '<BddddBc0'
+local function packLimit(limit)
+  local high, low = limbsOf(limit.amount or 0)
+  local kind = (limit.scope == 'Account' and 1 or 0) + (limit.amount and 0 or 2)
+  local name = limit.name or ''
+  return struct.pack(LIMIT, kind, high, low, limit.start or 0, limit.stop or 0, #name, name)
+end
+local function unpackLimit(text, at)
+  local kind, high, low, start, stop, name, next = struct.unpack(LIMIT, text, at)
+  local limit = { scope = kind % 2 == 1 and 'Account' or 'Key', amount = kind < 2 and amountOf(high, low) or nil,
+    window = 'N' }
+  if name ~= '' then limit.window, limit.name, limit.start, limit.stop = WINDOWED, name, start, stop end
+  return limit, next
+end
+local function packLimits(limits)
+  local texts = { struct.pack('<B', #limits) }
+  for i, limit in ipairs(limits) do texts[i + 1] = packLimit(limit) end
+  return table.concat(texts)
+end
+local function unpackLimits(text, at)
+  local count, limits = nil, {}
+  count, at = struct.unpack('<B', text, at)
+  for i = 1, count do limits[i], at = unpackLimit(text, at) end
+  return limits, at
+end
+
+local function marksOf(owner)
+  local marks = owner.marks
+  if marks then return marks end
+  marks = { day = -1, tracked = {}, seen = {} }
+  owner.marks = marks
+  local text, at, count = getBalance(base .. 'w:' .. withoutBase(owner.name)), nil, nil
+  if not text then return marks end
+  marks.day, count, at = struct.unpack('<dB', text)
+  for _ = 1, count do
+    local since, name
+    since, name, at = struct.unpack('<dBc0', text, at)
+    marks.tracked[name] = since
+  end
+  marks.seen, at = unpackLimits(text, at)
+  while at <= #text do
+    local start, from, s, sl, h, hl
+    start, from, s, sl, h, hl, at = struct.unpack(MARK, text, at)
+    marks[#marks + 1] = { start = start, from = from, spent = amountOf(s, sl), held = amountOf(h, hl) }
+  end
+  return marks
+end
+local function saveMarks(owner)
+  local marks, texts = owner.marks, {}
+  local count = 0
+  for name, since in pairs(marks.tracked) do
+    count = count + 1
+    texts[count] = struct.pack('<dBc0', since, #name, name)
+  end
+  texts[#texts + 1] = packLimits(marks.seen)
+  for _, mark in ipairs(marks) do
+    local s, sl = limbsOf(mark.spent)
+    local h, hl = limbsOf(mark.held)
+    texts[#texts + 1] = struct.pack(MARK, mark.start, mark.from, s, sl, h, hl)
+  end
+  put(base .. 'w:' .. withoutBase(owner.name), struct.pack('<dB', marks.day, count) .. table.concat(texts))
+end
+
+local function dayStart(ms) return ms - ms % DAY_MS end
+local function monthStart(ms)
+  local start = dayStart(ms)
+  while monthOf(start - DAY_MS) == monthOf(ms) do start = start - DAY_MS end
+  return start
+end
+
+local function findMark(marks, start)
+  for _, mark in ipairs(marks) do if mark.start == start then return mark end end
+  return nil
+end
+-- The first mark from a moment on; where there is none, the totals.
+local function firstFrom(owner, ms)
+  for _, mark in ipairs(marksOf(owner)) do if mark.from >= ms then return mark end end
+  local totals = owner.total or owner
+  return { from = ms, spent = totals.spent, held = totals.held }
+end
+local function insertMark(marks, mark)
+  local place = #marks + 1
+  while place > 1 and marks[place - 1].from > mark.from do place = place - 1 end
+  table.insert(marks, place, mark)
+end
+-- `isExact`: no call was admitted since `start`, unless a later mark says so. Returns whether there is a new mark.
+local function markAt(owner, start, isExact)
+  local marks = marksOf(owner)
+  if findMark(marks, start) then return false end
+  local known = firstFrom(owner, isExact and start or dayStart(start))
+  insertMark(marks, { start = start, from = isExact and start or known.from, spent = known.spent, held = known.held })
+  return true
+end
+-- Drops old marks that no window needs any more: a month may begin a day from its beginning in UTC.
+local function trimMarks(owner)
+  local marks, month = owner.marks, monthStart(now)
+  local previous = monthStart(month - DAY_MS)
+  local kept, before = { day = marks.day, tracked = marks.tracked, seen = marks.seen }, 0
+  for _, mark in ipairs(marks) do
+    local function isNear(ms) return before < ms + DAY_MS and mark.from >= ms - DAY_MS end
+    if mark.from >= now - KEPT_MARKS_MS or isNear(month) or isNear(previous) then kept[#kept + 1] = mark end
+    before = mark.from
+  end
+  owner.marks = kept
+end
+local function markDay(owner)
+  local marks, totals, day = marksOf(owner), owner.total or owner, today * DAY_MS
+  marks.day = day
+  -- an earlier version has spent something without marks
+  if #marks == 0 and (totals.spent ~= 0 or totals.held ~= 0) then
+    insertMark(marks, { start = day, from = now, spent = totals.spent, held = totals.held })
+  else
+    markAt(owner, day, true)
+  end
+  trimMarks(owner)
+end
+-- Whether every call in the limit's window has made its mark.
+local function isTracked(marks, limit)
+  local since = marks.tracked[limit.name]
+  return since and limit.start >= since
+end
+-- Makes the marks of a call that is admitted now under these limits of the owner.
+local function mark(owner, limits)
+  local changed = false
+  if marksOf(owner).day ~= today * DAY_MS then
+    markDay(owner)
+    changed = true
+  end
+  local marks, tracked = owner.marks, {}
+  for _, limit in ipairs(limits) do
+    if limit.name and markAt(owner, limit.start, isTracked(marks, limit)) then changed = true end
+  end
+  -- calls of a clock that was set back since are of no use
+  local latest = marks[#marks].from
+  local since = latest > now and dayStart(latest) + DAY_MS or now
+  for _, limit in ipairs(limits) do
+    if limit.name then
+      tracked[limit.name] = marks.tracked[limit.name] or since
+      changed = changed or not marks.tracked[limit.name]
+    end
+  end
+  for name in pairs(marks.tracked) do changed = changed or not tracked[name] end
+  marks.tracked = tracked
+  owner.marked, owner.hasNewMarks = latest, changed
+  if changed then saveMarks(owner) end
+end
+local function sumsIn(owner, limit)
+  local marks = marksOf(owner)
+  local from = findMark(marks, limit.start) or
+    firstFrom(owner, isTracked(marks, limit) and limit.start or dayStart(limit.start))
+  local till = firstFrom(owner, limit.stop)
+  return { spent = till.spent - from.spent, held = notNegative(till.held - from.held) }
+end
+-- Corrects the marks after the admission of a call whose spending or hold changes.
+local function moveBefore(owner, admitted, spent, held)
+  local marks, changed = marksOf(owner), false
+  for i = #marks, 1, -1 do
+    local mark = marks[i]
+    if mark.from <= admitted then break end
+    mark.spent, mark.held, changed = mark.spent + spent, mark.held + held, true
+  end
+  if changed then saveMarks(owner) end
+end
+local function isWindowed(owner) return owner.seen and owner.seen.window == WINDOWED end
+-- Whether a day after this one has begun for the key.
+local function isOver(key, day)
+  if key.d.index ~= day then return true end
+  for _, w in ipairs(key.past) do if w.kind == 'd' and w.index > day then return true end end
+  return false
+end
+-- The same for a call's key and account. `call`: when it was admitted, and its day.
+local function moveMarks(key, account, call, spent, held)
+  if isOver(key, call.day) or (key.marked and key.marked > call.admitted) then
+    moveBefore(key, call.admitted, spent, held)
+  end
+  if not account.marked or account.marked > call.admitted then moveBefore(account, call.admitted, spent, held) end
+end
+
+-- Selects a limit's window at a moment from those that its process gives.
+local function select(limit, ms)
+  local edges = limit.edges
+  for i = 1, #edges - 1 do
+    if ms >= edges[i] and ms < edges[i + 1] then
+      limit.start, limit.stop = edges[i], edges[i + 1]
+      return
+    end
+  end
+  error('the clocks of a gateway and of the store differ by more than a day')
+end
+
 local function tallyOf(limit, key, account, day, month)
+  if limit.name then return sumsIn(limit.scope == 'Account' and account or key, limit) end
   if limit.scope == 'Account' then return account end
   if limit.window == 'D' then return day end
   if limit.window == 'M' then return month end
@@ -297,10 +514,29 @@ local function isOlder(generation, seen)
   return #generation < #other or (#generation == #other and generation < other)
 end
 local function sameLimit(a, b) return a.window == b.window and a.amount == b.amount end
+local function limitsOf(limits, scope)
+  local own = {}
+  for _, limit in ipairs(limits) do if limit.scope == scope then own[#own + 1] = limit end end
+  return own
+end
+local function sameLimits(some, others)
+  if #some ~= #others then return false end
+  for i, limit in ipairs(some) do
+    if not sameLimit(limit, others[i]) or limit.name ~= others[i].name then return false end
+  end
+  return true
+end
+-- The limits of an owner as last seen: one, or the list that is with its marks.
+local function seenLimits(owner)
+  if not owner.seen then return {} end
+  local list = isWindowed(owner) and marksOf(owner).seen or {}
+  return #list > 0 and list or { owner.seen }
+end
 -- Processes that read manifests from files count generations for themselves (lenient): an older generation with the
 -- same limits is not stale there.
-local function isStale(limit, seen)
-  return isOlder(limit.generation, seen) and not (head.lenient and sameLimit(seen, limit))
+local function isStale(limit, owner, limits)
+  if not isOlder(limit.generation, owner.seen) then return false end
+  return not (head.lenient and sameLimits(seenLimits(owner), limitsOf(limits, limit.scope)))
 end
 -- The limits to remember: the same table where nothing is new, so that the balance is not written for it.
 local function seeing(seen, limit)
@@ -309,7 +545,26 @@ local function seeing(seen, limit)
   if same and now >= seen.ms and now - seen.ms <= SEEN_AGAIN_MS then return seen end
   return { scope = limit.scope, generation = limit.generation, amount = limit.amount, window = limit.window, ms = now }
 end
+-- Several limits of one owner, or one in a window, are seen as their first; the list is with the owner's marks.
+local function seeList(owner, list)
+  local first = list[1]
+  owner.seen = seeing(owner.seen,
+    { scope = first.scope, amount = first.amount, window = WINDOWED, generation = first.generation })
+  if owner.seen.generation ~= first.generation then return end
+  local marks = marksOf(owner)
+  local isSame = sameLimits(marks.seen, list)
+  for i, limit in ipairs(list) do isSame = isSame and (marks.seen[i].start == limit.start) end
+  if isSame then return end
+  marks.seen = list
+  saveMarks(owner)
+end
 local function see(limits, owners)
+  for scope, owner in pairs(owners) do
+    local list = limits.listed and limitsOf(limits, scope) or {}
+    if #list > 1 or (list[1] and list[1].name) then seeList(owner, list)
+    elseif list[1] then owner.seen = seeing(owner.seen, list[1]) end
+  end
+  if limits.listed then return end
   for _, limit in ipairs(limits) do
     local owner = owners[limit.scope]
     owner.seen = seeing(owner.seen, limit)
@@ -330,8 +585,13 @@ end
 -- What is free beyond a call's hold: under the limits that it was admitted with, and under later ones.
 local function freeFor(hold, key, account, day, month)
   local free = tightest(hold.spending, 0, key, account, day, month)
-  for _, seen in pairs({ key.seen, account.seen }) do
-    free = least(free, tightest({ seen }, 0, key, account, day, month))
+  for _, owner in ipairs({ key, account }) do
+    for _, seen in ipairs(seenLimits(owner)) do
+      -- of limits in windows, those that were seen in the call's own window
+      if not seen.name or (hold.admitted >= seen.start and hold.admitted < seen.stop) then
+        free = least(free, tightest({ seen }, 0, key, account, day, month))
+      end
+    end
   end
   return free
 end
@@ -353,38 +613,57 @@ end
 -- W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may still settle it.
 
 -- A hold, packed: its amount, its limits (of the key, and 1 for none; of the account; the key's window), the indexes
--- of the day and the month, when it was admitted and its progress recorded, key, account, instance, cost so far, route,
--- and tokens so far.
+-- of the day and the month, when the call came and its progress was recorded, key, account, instance, cost so far, route,
+-- and tokens so far. Then, which an earlier version does not read: when it was admitted, and the limits that are in no
+-- place above (a key's in a window of a calendar, for which W is above, and others of the account).
 local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
+-- When the call was admitted, and the number of the limits that follow.
+local ADMITTED = '<dB'
 -- The letter H; the format of key and account in a hold, and their position.
 local HELD = 72
 local WHOSE, WHOSE_AT = '<I2c0I2c0', 76
 
 local function readHold(text, at)
   local amount, amountLow, limit, limitLow, unlimited, credit, creditLow, window, day, month, createdMs, renewedMs, key,
-    account, instance, cost, route, tokens = struct.unpack(HOLD, text, at)
+    account, instance, cost, route, tokens, next = struct.unpack(HOLD, text, at)
+  local spending = {
+    { scope = 'Key', amount = unlimited == 0 and amountOf(limit, limitLow) or nil, window = window },
+    { scope = 'Account', amount = amountOf(credit, creditLow), window = 'N' },
+  }
+  local admitted, count = createdMs, 0
+  if next <= #text then admitted, count = struct.unpack(ADMITTED, text, next) end
+  if count > 0 then
+    -- a key has one limit
+    for _, other in ipairs((unpackLimits(text, next + 8))) do
+      spending[other.scope == 'Key' and 1 or #spending + 1] = other
+    end
+  end
   return {
-    amount = amountOf(amount, amountLow),
-    spending = {
-      { scope = 'Key', amount = unlimited == 0 and amountOf(limit, limitLow) or nil, window = window },
-      { scope = 'Account', amount = amountOf(credit, creditLow), window = 'N' },
-    },
-    day = day, month = month, createdMs = createdMs,
-    renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost, route = route,
+    amount = amountOf(amount, amountLow), spending = spending, listed = count > 0, admitted = admitted,
+    day = day, month = month, createdMs = createdMs, renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost, route = route,
     tokens = tokens,
   }
 end
 local function limitOf(limits, scope)
   for _, limit in ipairs(limits) do if limit.scope == scope then return limit end end
 end
+local function othersOf(limits, credit)
+  local others = {}
+  for _, limit in ipairs(limits) do
+    if limit.name or (limit.scope == 'Account' and limit ~= credit) then others[#others + 1] = limit end
+  end
+  return others
+end
 local function packHold(h)
   local amount, amountLow = limbsOf(h.amount)
   local quota, credit = limitOf(h.spending, 'Key'), limitOf(h.spending, 'Account')
   local limit, limitLow = limbsOf(quota.amount or 0)
   local granted, grantedLow = limbsOf(credit.amount)
+  local rest = h.listed and struct.pack('<d', h.admitted) .. packLimits(othersOf(h.spending, credit))
+    or struct.pack(ADMITTED, h.admitted, 0)
   return struct.pack(HOLD, amount, amountLow, limit, limitLow, quota.amount and 0 or 1, granted, grantedLow, quota.window,
     h.day, h.month, h.createdMs, h.renewedMs, #h.key, h.key, #h.account, h.account, #h.instance, h.instance, #h.cost,
-    h.cost, #h.route, h.route, #h.tokens, h.tokens)
+    h.cost, #h.route, h.route, #h.tokens, h.tokens) .. rest
 end
 -- A call's state (a letter, or nil), its hold, and the pointer to its record.
 local function loadCall(id)
@@ -487,11 +766,26 @@ end
 
 local function markOf(n, day, month) return whole(n) .. ',' .. whole(day.index) .. ',' .. whole(month.index) end
 
+-- What was spent before the windows of the limits that were seen last, for the journal, as text: owner (k or a),
+-- beginning, from when on, spent; and the next.
+local function tellMarks(owners)
+  local texts = {}
+  for letter, owner in pairs(owners) do
+    for _, limit in ipairs(seenLimits(owner)) do
+      local mark = limit.name and findMark(marksOf(owner), limit.start)
+      if mark then
+        texts[#texts + 1] = table.concat({ letter, whole(mark.start), whole(mark.from), digits(mark.spent) }, ',')
+      end
+    end
+  end
+  return table.concat(texts, ';')
+end
 -- Adds the balances after a change to the reply with its record, for the journal.
 local function addBalances(reply, account, key, day, month)
   reply.accountSpent, reply.totalSpent = digits(account.spent), digits(key.total.spent)
   reply.daySpent, reply.monthSpent = digits(day.spent), digits(month.spent)
   reply.day, reply.month = whole(day.index), whole(month.index)
+  if isWindowed(key) or isWindowed(account) then reply.marks = tellMarks({ k = key, a = account }) end
   return reply
 end
 -- The reply with a new record.
@@ -503,12 +797,13 @@ end
 
 -- Fails where addJob would. Called before anything that cannot be undone.
 local function seeJobs() call('ZCARD', base .. 'jq') end
-local function addJob(job, record, account, day, month)
+local function addJob(job, record, account, day, month, admitted)
   local queued = job.channel .. '\n' .. job.id
   local name = base .. 'j:' .. queued
   if call('EXISTS', name) == 1 then return end
   call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.call, 'k', record.key, 'A', account, 't',
-    record.createdMs, 'o', record.route, 'p', record.tokens, 's', 'Running', 'c', record.cost, 'd', day, 'm', month)
+    record.createdMs, 'o', record.route, 'p', record.tokens, 's', 'Running', 'c', record.cost, 'd', day, 'm', month,
+    'a', whole(admitted))
   call('PEXPIRE', name, head.keepMs)
   call('SET', base .. 'jk:' .. record.key .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
   call('ZADD', base .. 'jq', whole(job.pollMs), queued)
@@ -566,6 +861,7 @@ local function bookHold(id, hold, cost, record, reaped)
     local tally = tallies[i]
     tally.held, tally.spent = tally.held - own, tally.spent + billed
   end
+  moveMarks(key, account, hold, billed, -own)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
@@ -591,6 +887,7 @@ local function settleLate(id, hold, cost, record, before)
     giveBack(tallies, billed - cost)
     billed = cost
   end
+  moveMarks(key, account, hold, billed - money(before.cost), 0)
   saveKey(key)
   saveAccount(account)
   describe(record, id, hold, billed, cost, key, day, month)
@@ -604,11 +901,12 @@ local function enter(kind, id, hold, amount, key, account, day, month, previous)
   if previous then moveAll(tallies, 'held', -previous.amount)
   else day.calls, month.calls = day.calls + 1, month.calls + 1 end
   moveAll(tallies, 'held', amount)
+  hold.account, hold.instance, hold.amount = account.id, head.instance, amount
+  hold.day, hold.month, hold.renewedMs = day.index, month.index, now
+  moveMarks(key, account, hold, 0, amount - (previous and previous.amount or 0))
   key.last = now
   saveKey(key)
   saveAccount(account)
-  hold.account, hold.instance, hold.amount = account.id, head.instance, amount
-  hold.day, hold.month, hold.renewedMs = day.index, month.index, now
   saveHold(id, hold)
   if not previous then enlist(kind, head.instance, id) end
 end
@@ -751,13 +1049,22 @@ local operation = {}
 local OK = { is = 'ok' }
 
 -- The limits on money of an operation. In a journal of an earlier version they are not a list.
-local function spendingOf(asked)
+-- `ms`: selects the windows. `listed`: there are others than a key's quota in UTC and a credit.
+local function spendingOf(asked, ms)
   if not asked.spending then
     return { { scope = 'Key', amount = asked.limit and money(asked.limit), window = asked.period },
       { scope = 'Account', amount = money(asked.credit), window = 'N' } }
   end
-  for _, limit in ipairs(asked.spending) do limit.amount = limit.amount and money(limit.amount) end
-  return asked.spending
+  local limits = asked.spending
+  for _, limit in ipairs(limits) do
+    limit.amount = limit.amount and money(limit.amount)
+    if limit.edges then
+      select(limit, ms)
+      limits.listed = true
+    end
+  end
+  limits.listed = limits.listed or #limits > 2
+  return limits
 end
 
 -- Holds money for a call. Several holds of one call replace each other.
@@ -765,29 +1072,42 @@ local function hold(asked)
   local state, previous = loadCall(asked.call)
   if state and state ~= 'H' then return { is = 'over' } end
   if previous and (previous.key ~= asked.key or previous.account ~= asked.account) then return { is = 'other' } end
-  local key, account, limits = loadKey(asked.key), loadAccount(asked.account), spendingOf(asked)
-  turn(key, 'd', today)
-  turn(key, 'm', thisMonth)
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
+  local admitted = previous and previous.admitted or now
+  local limits = spendingOf(asked, admitted)
+  local isNewDay = not key.known or key.d.index ~= today
+  -- the first hold of a call has marked its windows
+  if not previous then
+    turn(key, 'd', today)
+    turn(key, 'm', thisMonth)
+  end
   local keySeen, accountSeen = key.seen, account.seen
   local owners = { Key = key, Account = account }
   for _, limit in ipairs(limits) do
-    if isStale(limit, owners[limit.scope].seen) then return { is = 'stale' } end
+    if isStale(limit, owners[limit.scope], limits) then return { is = 'stale' } end
   end
   see(limits, owners)
+  if not previous then
+    if isNewDay or limits.listed or isWindowed(key) then mark(key, limitsOf(limits, 'Key')) end
+    if not account.marked or dayOf(account.marked) ~= today or limits.listed or isWindowed(account) then
+      mark(account, limitsOf(limits, 'Account'))
+    end
+  end
   local day, month = key.d, key.m
   if previous then day, month = openWindow(key, 'd', previous.day), openWindow(key, 'm', previous.month) end
   local free, tight = tightest(limits, previous and previous.amount or 0, key, account, day, month)
   -- a call that costs nothing needs no money
   local granted = asked.amount == '0' and 0 or least(money(asked.amount), free)
   if less(granted, money(asked.minimum)) or less(granted, 0) then
-    if key.seen ~= keySeen then saveKey(key) end
-    if account.seen ~= accountSeen then saveAccount(account) end
+    if key.seen ~= keySeen or key.hasNewMarks then saveKey(key) end
+    if account.seen ~= accountSeen or account.hasNewMarks then saveAccount(account) end
     return { is = 'short', index = whole(tight - 1), available = digits(notNegative(free)) }
   end
   local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
-    cost = asked.cost, tokens = asked.tokens }
+    listed = limits.listed, admitted = admitted, cost = asked.cost, tokens = asked.tokens }
   enter('u', asked.call, held, granted, key, account, day, month, previous)
-  return { is = 'held', amount = digits(granted), day = whole(day.index), month = whole(month.index) }
+  return { is = 'held', amount = digits(granted), day = whole(day.index), month = whole(month.index),
+    admitted = whole(admitted) }
 end
 -- Limits and money: both, or neither.
 function operation.admit(asked)
@@ -803,6 +1123,7 @@ local function dropHold(id, held, text)
   local key, account = loadKey(held.key), loadAccount(held.account)
   local day, month = openWindow(key, 'd', held.day), openWindow(key, 'm', held.month)
   moveAll({ day, month, key.total, account }, 'held', -held.amount)
+  moveMarks(key, account, held, 0, -held.amount)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
@@ -838,7 +1159,7 @@ end
 function operation.limits(asked)
   local key, account = loadKey(asked.key), loadAccount(asked.account)
   if not key.known or not account.known then return OK end
-  see(spendingOf(asked), { Key = key, Account = account })
+  see(spendingOf(asked, now), { Key = key, Account = account })
   saveKey(key)
   saveAccount(account)
   return OK
@@ -890,7 +1211,7 @@ function operation.settle(asked)
   if state == 'W' then reviveHold(held) end
   if before then key, account, day, month = settleLate(id, held, money(asked.cost), record, before)
   else key, account, day, month = bookHold(id, held, money(asked.cost), record) end
-  if job then addJob(job, record, account.id, whole(held.day), whole(held.month)) end
+  if job then addJob(job, record, account.id, whole(held.day), whole(held.month), held.admitted) end
   return settled(record, key, account, day, month)
 end
 
@@ -968,6 +1289,17 @@ end
 function operation.beat() return OK end
 
 -- Reading
+local function tellWindows(owner, limits)
+  if not limits then return nil end
+  local told = {}
+  for i, limit in ipairs(limits) do
+    select(limit, now)
+    local sums = sumsIn(owner, limit)
+    told[i] = { start = whole(limit.start), stop = whole(limit.stop), spent = digits(notNegative(sums.spent)),
+      held = digits(sums.held) }
+  end
+  return told
+end
 function operation.key(asked)
   local key = loadKey(asked.key)
   local day, month = findWindow(key, 'd', today) or window('d', 0), findWindow(key, 'm', thisMonth) or window('m', 0)
@@ -976,11 +1308,13 @@ function operation.key(asked)
     totalSpent = digits(key.total.spent), totalHeld = digits(notNegative(key.total.held)),
     daySpent = digits(day.spent), dayHeld = digits(notNegative(day.held)),
     monthSpent = digits(month.spent), monthHeld = digits(notNegative(month.held)),
+    windows = tellWindows(key, asked.windows),
   }
 end
 function operation.account(asked)
   local account = loadAccount(asked.account)
-  return { is = 'account', spent = digits(account.spent), held = digits(notNegative(account.held)) }
+  return { is = 'account', spent = digits(account.spent), held = digits(notNegative(account.held)),
+    windows = tellWindows(account, asked.windows) }
 end
 function operation.usage(asked)
   local state, held, pointer = loadCall(asked.call)
@@ -1090,6 +1424,8 @@ local function rebill(job, bill)
   local day = findWindow(key, 'd', tonumber(job.d)) or window('d', tonumber(job.d))
   local month = findWindow(key, 'm', tonumber(job.m)) or window('m', tonumber(job.m))
   giveBack({ key.total, account, day, month }, charged - billed)
+  local call = { admitted = tonumber(job.a or job.t), day = tonumber(job.d) }
+  moveMarks(key, account, call, billed - charged, 0)
   saveKey(key)
   saveAccount(account)
   local change = count()
@@ -1130,8 +1466,10 @@ function operation.adopt(asked)
   if state then return { is = 'known' } end
   if asked.endedMs and mayBeForgotten(asked.account, asked.endedMs) then return { is = 'forgotten' } end
   local key, account = loadKey(asked.key), loadAccount(asked.account)
-  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route,
-    spending = spendingOf(asked), cost = asked.cost, tokens = asked.tokens }
+  local admitted = tonumber(asked.admitted or asked.createdMs)
+  local limits = spendingOf(asked, admitted)
+  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
+    listed = limits.listed, admitted = admitted, cost = asked.cost, tokens = asked.tokens }
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   enter('o', asked.call, held, money(asked.amount), key, account, day, month, nil)
   return { is = 'adopted' }
@@ -1197,9 +1535,28 @@ local function reckon(way, tally, after, by)
   elseif way == 'add' then tally.spent = tally.spent + by end
 end
 
+-- Puts a mark back: what was spent before a window, as known to a journal or a status.
+local function refillMark(owner, way, start, from, spent)
+  local marks = marksOf(owner)
+  local known = findMark(marks, start)
+  if not known then
+    insertMark(marks, { start = start, from = from, spent = spent, held = 0 })
+  elseif way == 'set' then known.spent = spent
+  elseif way == 'raise' then known.spent = least(known.spent, spent)
+  elseif way == 'join' then known.spent = known.spent + spent
+  else return end
+  saveMarks(owner)
+end
+local function refillMarks(owners, text)
+  for letter, start, from, spent in string.gmatch(text, '(%a),(%d+),(%d+),(%d+)') do
+    local owner, way = owners[letter][1], owners[letter][2]
+    if way then refillMark(owner, way, tonumber(start), tonumber(from), money(spent)) end
+  end
+end
+
 -- Enters a change from a journal into the balances. `after` has what was spent after the change, `by` is what it added.
 -- Returns its number in this epoch, and whether it is a new one.
-local function reenter(key, account, day, month, after, by, endedMs)
+local function reenter(key, account, day, month, after, by, endedMs, admitted)
   local n, anew = tonumber(after.change), epoch[2] == 'set' and refilling
   local own = tonumber(after.billedBy) or n
   local accountWay = wayOf(account, own, anew, after.since, endedMs)
@@ -1211,6 +1568,9 @@ local function reenter(key, account, day, month, after, by, endedMs)
     if anew and way ~= 'raise' then way = isLatestOf(key, each[1], own) and 'set' or nil end
     reckon(way, each[1], each[2], by)
   end
+  if accountWay == 'add' then moveBefore(account, admitted, by, 0) end
+  if keyWay == 'add' then moveBefore(key, admitted, by, 0) end
+  refillMarks({ k = { key, keyWay }, a = { account, accountWay } }, after.marks or '')
   if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
   if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
   if anew or accountWay == 'join' then reachEarlier(account, n) end
@@ -1244,12 +1604,13 @@ local function refillReaped(held, before, record, job)
   local tallies = { openWindow(key, 'd', held.day), openWindow(key, 'm', held.month), key.total, account }
   moveAll(tallies, 'spent', money(record.cost))
   giveBack(tallies, money(before.cost))
+  moveMarks(key, account, held, money(record.cost) - money(before.cost), 0)
   saveKey(key)
   saveAccount(account)
   record.account, record.streamId, record.mark = before.account, before.streamId, before.mark
   replaceRecord(record)
   count()
-  if job then addJob(job, record, account.id, whole(held.day), whole(held.month)) end
+  if job then addJob(job, record, account.id, whole(held.day), whole(held.month), held.admitted) end
   return { is = 'refilled' }
 end
 
@@ -1268,19 +1629,21 @@ local function refill(asked, job, endedMs)
   if not held and not anew and mayBeForgotten(asked.account, endedMs) then return { is = 'known' } end
   local key, account = loadKey(asked.key), loadAccount(asked.account)
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
+  local admitted = held and held.admitted or tonumber(asked.createdMs)
   if held then
     moveAll({ day, month, key.total, account }, 'held', -held.amount)
+    moveMarks(key, account, held, 0, -held.amount)
     day.calls, month.calls = day.calls - 1, month.calls - 1
   end
   if key.last == 0 then key.last = now end
   if held then listsOf(held.instance) end
   if job then seeJobs() end
   local isNew
-  record.change, isNew = reenter(key, account, day, month, asked, money(asked.cost), endedMs)
+  record.change, isNew = reenter(key, account, day, month, asked, money(asked.cost), endedMs, admitted)
   record.mark = markOf(record.change, day, month)
   writeRecord(asked.account, record)
   if held then strike(held.instance, id) end
-  if job then addJob(job, record, asked.account, asked.day, asked.month) end
+  if job then addJob(job, record, asked.account, asked.day, asked.month, admitted) end
   return refilled(isNew, record, key, account, day, month)
 end
 function operation.refill(asked)
@@ -1300,12 +1663,21 @@ function operation.refillEnd(asked)
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   seeJobs()
   local by, isNew = money(asked.cost) - money(asked.charged)
-  record.change, isNew = reenter(key, account, day, month, asked, by, endedMs)
+  record.change, isNew = reenter(key, account, day, month, asked, by, endedMs,
+    tonumber(job.a or job.t))
   record.tokens, record.cost, record.unbilled, record.status = asked.tokens, asked.cost, asked.unbilled, asked.status
   replaceRecord(record)
   endJob(name, queued, asked.status == 'Refunded' and 'Failed' or 'Completed')
   return refilled(isNew, record, key, account, day, month)
 end
+-- What a status says was spent in windows, each with its beginning.
+local function leastInWindows(owner, asked)
+  local total = (owner.total or owner).spent
+  for _, each in ipairs(asked.windows or {}) do
+    refillMark(owner, 'raise', each.start, each.start, notNegative(total - money(each.spent)))
+  end
+end
+
 -- Raises balances to what a status says was spent at least; only while a store begins anew.
 function operation.least(asked)
   if not (epoch[2] == 'set' and refilling) then return { is = 'late' } end
@@ -1315,6 +1687,7 @@ function operation.least(asked)
       account.refilled = BY_STATUS
       saveAccount(account)
     end
+    leastInWindows(account, asked)
   else
     local key = loadKey(asked.key)
     local more = raise(key.total, money(asked.total))
@@ -1322,6 +1695,7 @@ function operation.least(asked)
       more = raise(openWindow(key, asked.period == 'D' and 'd' or 'm', asked.window), money(asked.spent)) or more
     end
     if more then key.refilled = BY_STATUS end
+    leastInWindows(key, asked)
     saveKey(key)
   end
   return OK

@@ -4,6 +4,7 @@
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { SpendingWindow, CalendarWindow, PeriodOf } from '#ledger/spending.ts';
 import type {
   ConversationLimits,
   HoldRequest,
@@ -15,10 +16,11 @@ import type {
   CountLimit,
   Load,
   MoneyLimit,
-  SpendingWindow,
 } from '../ledger.ts';
 import { amountOf, counterName, isConcurrency, moneyIn } from '../load.ts';
-import { windowKindOf } from '#ledger/periods.ts';
+import { isMarked } from '../marks.ts';
+import { edgesOf, windowKindOf, windowName, windowOf } from '#ledger/periods.ts';
+import { UTC } from '#snapshot/time-zone.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
 import { optionalTexts, ORIGIN_FIELDS, PROGRESS_FIELDS } from '#usage/optional-fields.ts';
 import { TERMS_AT } from './replies.ts';
@@ -37,6 +39,8 @@ export interface HeldCall {
   readonly request: HoldRequest;
   readonly heldNanoUsd: bigint;
   progress: CallProgress;
+  /** When the call was admitted, by the store's clock. */
+  readonly admitted: string;
   /** The indexes of the day and month of the call's admission. */
   readonly day: string;
   readonly month: string;
@@ -66,7 +70,8 @@ export interface BatchHead {
   };
 }
 
-const WINDOW_LETTERS: Readonly<Record<SpendingWindow, string>> = { Total: 'N', Day: 'D', Month: 'M' };
+/** Of windows that the script counts itself; it tells others by their edges. */
+const WINDOW_LETTERS: Readonly<Record<SpendingWindow, string>> = { Total: 'N', Day: 'D', Week: 'W', Month: 'M' };
 /** Half of a character, as well-formed JSON.stringify escapes it, which the script's decoder refuses. */
 const LONE_SURROGATE = /\\ud[89a-f]/;
 
@@ -81,14 +86,14 @@ export function encodeBatch(head: BatchHead, operations: readonly Operation[]): 
 
 /**
  * Takes the call's part of all limits on money and of the given ones on calls, or of none. The limits must be in the
- * account's bucket.
+ * account's bucket. `atMs`: about when it is admitted, or was.
  */
-export function admitOperation(request: HoldRequest, limits: readonly CountLimit[]): Operation {
+export function admitOperation(request: HoldRequest, limits: readonly CountLimit[], atMs = Date.now()): Operation {
   const { origin, load, amountNanoUsd, minimumNanoUsd, progress } = request;
   return {
     op: 'admit',
     ...originValues(origin),
-    spending: spendingValues(moneyIn(request.limits)),
+    spending: spendingValues(moneyIn(request.limits), atMs),
     amount: String(clampAmount(amountNanoUsd)),
     minimum: String(clampAmount(minimumNanoUsd)),
     ...progressValues(progress),
@@ -97,10 +102,11 @@ export function admitOperation(request: HoldRequest, limits: readonly CountLimit
 }
 
 /** Restores a hold in a store that lost it. `endedMs` is given for a call whose settlement follows. */
-export function adoptOperation({ request, heldNanoUsd, progress, day, month }: HeldCall): Operation {
+export function adoptOperation({ request, heldNanoUsd, progress, admitted, day, month }: HeldCall): Operation {
   const { origin, limits } = request;
-  const held = { amount: String(heldNanoUsd), ...progressValues(progress), day, month };
-  return { op: 'adopt', ...originValues(origin), spending: spendingValues(moneyIn(limits)), ...held };
+  const held = { amount: String(heldNanoUsd), ...progressValues(progress), admitted, day, month };
+  const spending = spendingValues(moneyIn(limits), Number(admitted));
+  return { op: 'adopt', ...originValues(origin), spending, ...held };
 }
 
 /** Settles a call and releases `slots` in the same step. */
@@ -154,8 +160,9 @@ export function withdrawOperation(callId: string): Operation {
 export function limitsOperation(
   { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
   limits: readonly MoneyLimit[],
+  nowMs: number,
 ): Operation {
-  return { op: 'limits', key: keyUid, account, spending: spendingValues(limits) };
+  return { op: 'limits', key: keyUid, account, spending: spendingValues(limits, nowMs) };
 }
 
 /** Confirms that this process knows of a hold, so that a reaper bills it. */
@@ -217,13 +224,35 @@ function limitValues(limits: readonly CountLimit[], load: Load): Value[] {
 }
 
 /** Limits on money; one without an amount is unlimited. */
-function spendingValues(limits: readonly MoneyLimit[]): Value[] {
-  return limits.map(({ scope, amountNanoUsd, window, generation }) => ({
-    scope,
-    ...(amountNanoUsd !== null && { amount: String(clampAmount(amountNanoUsd)) }),
-    window: WINDOW_LETTERS[window],
-    generation: String(generation),
-  }));
+function spendingValues(limits: readonly MoneyLimit[], atMs: number): Value[] {
+  return limits.map((limit) => {
+    const { scope, amountNanoUsd, window, generation } = limit;
+    const calendar = windowOf(limit);
+    return {
+      scope,
+      ...(amountNanoUsd !== null && { amount: String(clampAmount(amountNanoUsd)) }),
+      ...(calendar && isMarked(scope, calendar) ? windowValues(calendar, atMs) : { window: WINDOW_LETTERS[window] }),
+      generation: String(generation),
+    };
+  });
+}
+
+/** A window for the script, which knows no time zones and selects the one of its own clock. */
+export function windowValues(window: CalendarWindow, atMs: number): { readonly [name: string]: Value } {
+  return { window: 'W', name: windowName(window), edges: edgesOf(window, atMs) };
+}
+
+/** Reads what a key has spent; in its period, if the script has no counter for that. */
+export function keyOperation(keyUid: string, { period, timeZone = UTC }: PeriodOf, nowMs: number): Operation {
+  const kind = windowKindOf(period);
+  const isApart = kind && isMarked('Key', { kind, timeZone });
+  return { op: 'key', key: keyUid, ...(isApart && { windows: [windowValues({ kind, timeZone }, nowMs)] }) };
+}
+
+/** Reads what an account has spent, also in windows. */
+export function accountOperation(account: string, windows: readonly CalendarWindow[], nowMs: number): Operation {
+  const asked = windows.map((window) => windowValues(window, nowMs));
+  return { op: 'account', account, ...(asked.length > 0 && { windows: asked }) };
 }
 
 export function windowLetter(period: QuotaPeriod): string {

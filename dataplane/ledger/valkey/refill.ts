@@ -3,8 +3,11 @@
  * charged for jobs whose bills have come since, whereas the processes' journals are exact.
  */
 import type { QuotaPeriod } from '#ledger/spending.ts';
+import { isMarked } from '../marks.ts';
+import { windowKindOf } from '#ledger/periods.ts';
+import { UTC } from '#snapshot/time-zone.ts';
 import { windowLetter } from './operations.ts';
-import type { Operation } from './operations.ts';
+import type { Operation, Value } from './operations.ts';
 import { windowIndexes } from './replies.ts';
 
 export interface KnownKey {
@@ -12,6 +15,8 @@ export interface KnownKey {
   readonly account: string;
   readonly totalSpentNanoUsd: bigint;
   readonly period: QuotaPeriod;
+  /** Absent: UTC. */
+  readonly timeZone?: string;
   /** The start of the period of `spentNanoUsd`; null for Never. */
   readonly periodStartMs: number | null;
   readonly spentNanoUsd: bigint;
@@ -20,6 +25,13 @@ export interface KnownKey {
 export interface KnownAccount {
   /** "namespace/name" */
   readonly account: string;
+  readonly spentNanoUsd: bigint;
+  readonly windows?: readonly KnownWindow[];
+}
+
+/** What was spent since the beginning of a window that is not over. */
+export interface KnownWindow {
+  readonly startMs: number;
   readonly spentNanoUsd: bigint;
 }
 
@@ -36,18 +48,37 @@ export function refillOperations(known: KnownSpending, accepts: (account: string
   const { keys, accounts } = known;
   const ofAccounts = accounts
     .filter(({ account }) => accepts(account))
-    .map(({ account, spentNanoUsd }) => ({ op: 'least', account, spent: String(spentNanoUsd) }));
+    .map(({ account, spentNanoUsd, windows = [] }) => ({
+      op: 'least',
+      account,
+      spent: String(spentNanoUsd),
+      ...(windows.length > 0 && { windows: windows.map(windowValues) }),
+    }));
   const ofKeys = keys
     .filter(({ account }) => accepts(account))
     .map((key) => ({
       op: 'least',
       key: key.keyUid,
       total: String(key.totalSpentNanoUsd),
-      period: windowLetter(key.period),
-      window: windowIndex(key),
-      spent: String(key.spentNanoUsd),
+      ...periodValues(key),
     }));
   return [...ofAccounts, ...ofKeys];
+}
+
+function windowValues({ startMs, spentNanoUsd }: KnownWindow): { readonly start: number; readonly spent: string } {
+  return { start: startMs, spent: String(spentNanoUsd) };
+}
+
+/** Of a period that the script has a counter for: its index. */
+function periodValues(key: KnownKey): Readonly<Record<string, Value>> {
+  const { period, timeZone = UTC, periodStartMs: startMs, spentNanoUsd } = key;
+  const kind = windowKindOf(period);
+  if (!kind || !isMarked('Key', { kind, timeZone }))
+    return { period: windowLetter(period), window: windowIndex(key), spent: String(spentNanoUsd) };
+  return {
+    period: windowLetter('Never'),
+    ...(startMs !== null && { windows: [windowValues({ startMs, spentNanoUsd })] }),
+  };
 }
 
 function windowIndex({ period, periodStartMs }: KnownKey): number {

@@ -4,7 +4,7 @@
  */
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { JOB_STATES } from '../ledger.ts';
-import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod, WindowSpending } from '#ledger/spending.ts';
 import type { FinishedJob, FullLimit, JobRecord, CountLimit, LimitState, SettleResult } from '../ledger.ts';
 import { isConcurrency } from '../load.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
@@ -40,11 +40,15 @@ export const CHANGE_FIELDS = [
 
 type Texts<Name extends string> = { readonly [N in Name]?: string };
 
-/** A record with the balances after it. `billedBy`: the change that billed it, if `change` is a later one. */
-export type RecordReply = Texts<(typeof RECORD_FIELDS)[number] | (typeof CHANGE_FIELDS)[number] | 'billedBy'>;
+/**
+ * A record with the balances after it. `billedBy`: the change that billed it, if `change` is a later one. `marks`: what
+ * was spent before the windows of limits, as the script formats it.
+ */
+export type RecordReply = Texts<(typeof RECORD_FIELDS)[number] | (typeof CHANGE_FIELDS)[number] | 'billedBy' | 'marks'>;
 
 type OtherField =
   | 'amount' // of a hold
+  | 'admitted'
   | 'short'
   | 'available'
   | 'second' // in which limits by the minute were taken
@@ -76,6 +80,7 @@ type OtherField =
 export interface Reply extends RecordReply, Texts<OtherField> {
   readonly is: string;
   readonly states?: readonly Texts<'left' | 'resetMs'>[];
+  readonly windows?: readonly Texts<'start' | 'stop' | 'spent' | 'held'>[];
   readonly records?: readonly RecordReply[];
   readonly jobs?: readonly Reply[];
   readonly record?: RecordReply;
@@ -114,7 +119,7 @@ export function readReply<T>(reply: Reply, parse: (reply: Reply) => T): T {
   }
 }
 
-const REPLY_FIELDS = [...RECORD_FIELDS, ...CHANGE_FIELDS, 'billedBy'] as const;
+const REPLY_FIELDS = [...RECORD_FIELDS, ...CHANGE_FIELDS, 'billedBy', 'marks'] as const;
 
 /** The values of a reply that are its record, with the balances after it. */
 export function recordOf(reply: Reply): RecordReply {
@@ -196,25 +201,46 @@ export function parseStates(
 }
 
 /** Parses the reply of `account`. */
-export function parseAccountSpending({ spent, held }: Reply): AccountSpending {
-  return { spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
+export function parseAccountSpending({ spent, held, windows }: Reply): AccountSpending {
+  const total = { spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
+  return windows ? { ...total, windows: windows.map(parseWindow) } : total;
 }
 
-/** Parses the reply of `key`: what was spent and held in total, in the current day and in the current month. */
+function parseWindow({ start, stop, spent, held }: NonNullable<Reply['windows']>[number]): WindowSpending {
+  const span = { startMs: Number(start), endMs: Number(stop) };
+  return { ...span, spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
+}
+
+/**
+ * Parses the reply of `key`: what was spent and held in total, in the current day and month in UTC, and in the window
+ * that was asked for.
+ */
 export function parseKeySpending(reply: Reply, period: QuotaPeriod): KeySpending {
-  const { now, lastUsed, totalSpent, totalHeld, daySpent, dayHeld, monthSpent, monthHeld } = reply;
-  const kind = windowKindOf(period);
-  const span = kind && spanAt(kind, Number(now));
-  const ofPeriod = { Never: [totalSpent, totalHeld], Daily: [daySpent, dayHeld], Monthly: [monthSpent, monthHeld] };
-  const [spent, held] = ofPeriod[period];
+  const { lastUsed, totalSpent } = reply;
+  const { startMs, endMs, ...amounts } = periodSpending(reply, period);
   return {
-    periodStartMs: span?.startMs ?? null,
-    resetsMs: span?.endMs ?? null,
-    spentNanoUsd: parseAmount(spent),
-    heldNanoUsd: parseAmount(held),
+    periodStartMs: startMs,
+    resetsMs: endMs,
+    ...amounts,
     totalSpentNanoUsd: parseAmount(totalSpent),
     lastUsedMs: lastUsed === undefined ? null : Number(lastUsed),
   };
+}
+
+type InPeriod = Pick<KeySpending, 'spentNanoUsd' | 'heldNanoUsd'> & {
+  readonly startMs: number | null;
+  readonly endMs: number | null;
+};
+
+function periodSpending(reply: Reply, period: QuotaPeriod): InPeriod {
+  const { now, totalSpent, totalHeld, daySpent, dayHeld, monthSpent, monthHeld, windows: [window] = [] } = reply;
+  if (window) return parseWindow(window);
+  const total = [totalSpent, totalHeld];
+  const ofPeriod = { Never: total, Daily: [daySpent, dayHeld], Weekly: total, Monthly: [monthSpent, monthHeld] };
+  const [spent, held] = ofPeriod[period];
+  const kind = windowKindOf(period);
+  const span = kind ? spanAt(kind, Number(now)) : { startMs: null, endMs: null };
+  return { ...span, spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
 }
 
 /** The indexes of the day and the month of a moment. */

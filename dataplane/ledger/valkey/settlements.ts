@@ -33,7 +33,7 @@ export async function settle(
   // limits by the minute, and slots in other buckets
   instance.limits.release(callId, consumed);
   if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd)
-    sendLimits(bucket, held.request.origin, limits);
+    sendLimits(instance, bucket, { origin: held.request.origin, limits });
   const reply = await deliver(instance, bucket, { settlement, held, slots, account, onJournaled });
   instance.held.delete(callId);
   return readReply(reply, parseSettled);
@@ -114,9 +114,13 @@ function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettl
 }
 
 /** Sends the limits in the same batch as the settlement, or in an earlier one. */
-function sendLimits(bucket: Bucket, origin: CallOrigin, limits: readonly MoneyLimit[]): void {
+function sendLimits(
+  { nowMs }: Instance,
+  bucket: Bucket,
+  { origin, limits }: { readonly origin: CallOrigin; readonly limits: readonly MoneyLimit[] },
+): void {
   // rejects only when the ledger is closed, which rejects the settlement too
-  bucket.executeUntilAnswered(limitsOperation(origin, limits)).catch(() => undefined);
+  bucket.executeUntilAnswered(limitsOperation(origin, limits, nowMs)).catch(() => undefined);
 }
 
 interface FirstReply {

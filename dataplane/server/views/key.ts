@@ -1,8 +1,9 @@
 /** [P] The response to `GET /v1/key`: the calling key, what it may call, and how much money it has left. */
 import { formatDecimal } from '#snapshot/decimal.ts';
-import type { AccountSpending, KeySpending, QuotaPeriod } from '#ledger/spending.ts';
-import type { CountMeasure } from '../../ledger/ledger.ts';
-import type { KeyState, State } from '../../state/state.ts';
+import type { AccountSpending, KeySpending, QuotaPeriod, SpendingWindow } from '#ledger/spending.ts';
+import type { AccountLimit, CountMeasure } from '../../ledger/ledger.ts';
+import { UTC } from '#snapshot/time-zone.ts';
+import type { AccountState, KeyState, State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 
 export interface KeyView {
@@ -21,6 +22,8 @@ export interface KeyView {
     /** A decimal, or "Unlimited". */
     readonly limit_usd: string;
     readonly period: QuotaPeriod;
+    /** In which the period begins; absent: UTC. */
+    readonly time_zone?: string;
     readonly resets_at: string | null;
   };
   /** In the current quota period. */
@@ -30,6 +33,8 @@ export interface KeyView {
   readonly remaining_usd: string;
   /** The account's credit less its spending; below 0 if credit was withdrawn. null: the account was deleted. */
   readonly balance_usd: string | null;
+  /** The account's limits besides its credit; absent: it has none. */
+  readonly account_limits?: readonly AccountLimitView[];
   /** In any 60 seconds; null: any number. */
   readonly rate_limits: {
     readonly requests_per_minute: number | null;
@@ -38,6 +43,16 @@ export interface KeyView {
   };
   /** null: never. */
   readonly expires_at: string | null;
+}
+
+/** What all keys of the account may spend in a period. */
+interface AccountLimitView {
+  readonly period: SpendingWindow;
+  readonly time_zone: string;
+  readonly limit_usd: string;
+  readonly spent_usd: string;
+  readonly remaining_usd: string;
+  readonly resets_at: string | null;
 }
 
 const UNLIMITED = 'Unlimited';
@@ -66,18 +81,54 @@ export function keyView({ key, state, spending, account, notAfterMs }: KeyViewDa
     group: state.groups.get(key.group)?.displayName ?? key.group,
     enabled: key.enabled,
     models: key.models ? [...key.models].sort() : null,
-    quota: {
-      limit_usd: key.quota.amountNanoUsd === null ? UNLIMITED : formatDecimal(key.quota.amountNanoUsd, CENTS),
-      period: key.period,
-      resets_at: spending.resetsMs === null ? null : formatTime(spending.resetsMs),
-    },
+    quota: quotaView(key, spending),
     spent_usd: formatDecimal(spending.spentNanoUsd, CENTS),
     held_usd: formatDecimal(spending.heldNanoUsd, CENTS),
     remaining_usd: formatRemaining(key.quota.amountNanoUsd, spending.spentNanoUsd),
-    balance_usd: accountState ? formatDecimal(accountState.credit.amountNanoUsd - account.spentNanoUsd, CENTS) : null,
+    ...accountView(accountState, account),
     rate_limits: rateLimits(key),
     expires_at: expiresMs === Infinity ? null : formatTime(expiresMs),
   };
+}
+
+function quotaView({ quota, period }: KeyState, { resetsMs }: KeySpending): KeyView['quota'] {
+  const { amountNanoUsd, timeZone } = quota;
+  return {
+    limit_usd: amountNanoUsd === null ? UNLIMITED : formatDecimal(amountNanoUsd, CENTS),
+    period,
+    ...(timeZone !== undefined && { time_zone: timeZone }),
+    resets_at: resetsMs === null ? null : formatTime(resetsMs),
+  };
+}
+
+function accountView(
+  account: AccountState | undefined,
+  spending: AccountSpending,
+): Pick<KeyView, 'balance_usd' | 'account_limits'> {
+  if (!account) return { balance_usd: null };
+  const balanceNanoUsd = account.credit.amountNanoUsd - spending.spentNanoUsd;
+  return { balance_usd: formatDecimal(balanceNanoUsd, CENTS), ...accountLimits(account.spending, spending) };
+}
+
+function accountLimits(
+  limits: readonly AccountLimit[],
+  { spentNanoUsd: totalNanoUsd, windows = [] }: AccountSpending,
+): Pick<KeyView, 'account_limits'> {
+  if (limits.length === 0) return {};
+  const inWindows = windows.values();
+  const views = limits.map(({ window, timeZone = UTC, amountNanoUsd }) => {
+    const current = window === 'Total' ? undefined : inWindows.next().value;
+    const spentNanoUsd = current?.spentNanoUsd ?? totalNanoUsd;
+    return {
+      period: window,
+      time_zone: timeZone,
+      limit_usd: formatDecimal(amountNanoUsd, CENTS),
+      spent_usd: formatDecimal(spentNanoUsd, CENTS),
+      remaining_usd: formatRemaining(amountNanoUsd, spentNanoUsd),
+      resets_at: current ? formatTime(current.endMs) : null,
+    };
+  });
+  return { account_limits: views };
 }
 
 function rateLimits({ limits }: KeyState): KeyView['rate_limits'] {

@@ -45,7 +45,7 @@ spec:
   groupRef: {name: auto-a}
   accountRef: {name: nobody}
   quota:
-    period: Weekly
+    period: Hourly
 `,
       'notes.txt': 'not looked at',
     });

@@ -65,7 +65,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'contract/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'contract/price': { may: ['contract/snapshot'] },
   'contract/usage': { may: ['contract/price', 'contract/snapshot', 'runtime'] },
-  'contract/ledger': { may: ['contract/usage'] },
+  'contract/ledger': { may: ['contract/snapshot/time-zone.ts', 'contract/usage'] },
   'contract/activity': { may: [] },
   'contract/objects': { may: ['contract/snapshot', 'crds'] },
 
@@ -207,7 +207,14 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/protocol': { may: [] },
   'dataplane/sealing': { may: ['dataplane/protocol/sealed-values.ts'] },
   'dataplane/ledger': {
-    may: ['contract/ledger', 'contract/price', 'contract/usage', 'dataplane/clock.ts', 'runtime/owner-only.ts'],
+    may: [
+      'contract/ledger',
+      'contract/price',
+      'contract/snapshot/time-zone.ts',
+      'contract/usage',
+      'dataplane/clock.ts',
+      'runtime/owner-only.ts',
+    ],
     packages: ['@redis/client'],
   },
   'dataplane/activity': {

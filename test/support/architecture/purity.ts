@@ -27,12 +27,12 @@ const IMPURE = new Set([
   'eval',
   'Function',
   'import.meta',
-  'Temporal',
   'WeakRef',
 ]);
 const IMPURE_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   Math: ['random'],
   Date: ['now'],
+  Temporal: ['Now'],
   AbortSignal: ['timeout'],
   Atomics: ['wait', 'waitAsync'],
 };
@@ -89,5 +89,7 @@ function isImpure({ name, member, withoutArguments }: Use): boolean {
   if (name === 'globalThis' && member !== undefined) return IMPURE.has(member) || member in IMPURE_MEMBERS;
   if (IMPURE.has(name)) return true;
   if (name === 'Date' && withoutArguments) return true;
+  // whose clock may be taken from it
+  if (name === 'Temporal' && member === undefined) return true;
   return member !== undefined && (IMPURE_MEMBERS[name]?.includes(member) ?? false);
 }

@@ -233,7 +233,7 @@ describe('a change', () => {
     const { admin, text } = await machine(t);
     const cases: [patch: unknown, path: string, words: RegExp][] = [
       [{ quota: { limitUsd: 'much' } }, 'spec.quota.limitUsd', /./],
-      [{ quota: { period: 'Weekly' } }, 'spec.quota.period', /Unsupported value/],
+      [{ quota: { period: 'Hourly' } }, 'spec.quota.period', /Unsupported value/],
       [{ colour: 'red' }, 'spec.colour', /unknown field/],
       [{ accountRef: { name: 'other' } }, 'spec.accountRef.name', /^Forbidden: accountRef\.name cannot be changed/],
       [{ key: { type: 'Provided' } }, 'spec.key.type', /^Forbidden: /],

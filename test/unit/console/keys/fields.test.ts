@@ -25,7 +25,7 @@ const SPEC: ApiKeySpec = {
   enabled: true,
   groupRef: { name: 'auto-a' },
   accountRef: { name: 'team-a' },
-  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16 },
+  quota: { limitUsd: '25.00', period: 'Monthly', timeZone: 'UTC', whenShort: 'Lower', minOutputTokens: 16 },
   expirationTime: '2027-01-01T01:00:00+01:00',
   models: ['b', 'a'],
   maxConcurrency: 8,
@@ -82,6 +82,7 @@ describe('the form of a new key', () => {
     quota: 'Unlimited',
     limitUsd: 'ignored',
     period: 'Never',
+    timeZone: 'UTC',
     whenShort: 'Lower',
     allowed: 'All',
     keyType: 'Generated',
@@ -99,6 +100,7 @@ describe('the form of a new key', () => {
       quota: {
         limitUsd: 'Unlimited',
         period: 'Never',
+        timeZone: 'UTC',
         whenShort: 'Lower',
         minOutputTokens: 16,
       },
@@ -126,7 +128,7 @@ describe('the form of a new key', () => {
     const { errors } = specOf({
       quota: 'Limited',
       limitUsd: '',
-      period: 'Weekly',
+      period: 'Hourly',
       maxConcurrency: 'many',
       requestsPerMinute: '1.5',
       inputTokensPerMinute: '5',
@@ -160,6 +162,7 @@ describe('the form of a new key', () => {
     assert.deepEqual(specOfForm({ ...newKeyForm('team-a'), group: 'g', account: 'a' }, 'gw').value?.quota, {
       limitUsd: 'Unlimited',
       period: 'Never',
+      timeZone: 'UTC',
       whenShort: 'Lower',
       minOutputTokens: 16,
     });

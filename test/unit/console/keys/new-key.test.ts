@@ -44,6 +44,7 @@ describe('creating a key', () => {
       quota: {
         limitUsd: '12.50',
         period: 'Daily',
+        timeZone: 'UTC',
         whenShort: 'Lower',
         minOutputTokens: 16,
       },

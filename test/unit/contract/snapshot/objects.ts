@@ -54,7 +54,7 @@ export function keyOf(name: string, changes: Partial<Key> = {}): Key {
 }
 
 export function accountOf(name: string, creditNanoUsd = 1_000_000_000n): Account {
-  return { namespace: name, name, generation: 1n, creditNanoUsd };
+  return { namespace: name, name, generation: 1n, creditNanoUsd, limits: [] };
 }
 
 export function routeEntry(route: string, changes: Partial<GroupRoute> = {}): GroupRoute {

@@ -245,3 +245,14 @@ test('prices', () => {
     'ratio_base_usd_e9: must be above 0',
   ]);
 });
+
+test('limits on money need a period and a time zone of the database', () => {
+  const quota = { nanoUsd: -1n, period: Period.UNSPECIFIED, timeZone: 'Europe/Nowhere' };
+  const limits = [{ nanoUsd: undefined, period: Period.WEEKLY, timeZone: 'Europe/Berlin' }];
+  assert.deepEqual(messagesOf({ keys: [keyOf('k', { quota })], accounts: [{ ...accountOf('a'), limits }] }), [
+    'quota.period: required',
+    'quota.nano_usd: must not be negative',
+    'quota.time_zone: Europe/Nowhere is unknown here',
+    'limits[0].nano_usd: required',
+  ]);
+});

@@ -1,13 +1,14 @@
 /** Calls, limits and clocks for the ledger's tests, with defaults. */
 import type { QuotaPeriod } from '#ledger/spending.ts';
+import type { SpendingWindow } from '#ledger/spending.ts';
 import type {
+  AccountLimit,
   AdmitResult,
   CountLimit,
   HoldRequest,
   Limit,
   Load,
   MoneyLimit,
-  SpendingWindow,
   Settlement,
 } from '../../../../dataplane/ledger/ledger.ts';
 import { NO_TOKENS_LOAD } from '../../../../dataplane/ledger/load.ts';
@@ -48,7 +49,13 @@ export interface Spending {
   readonly keyGeneration: bigint;
   readonly accountCreditNanoUsd: bigint;
   readonly accountGeneration: bigint;
+  /** Of the quota's period; absent: UTC. */
+  readonly timeZone?: string;
+  /** The account's limits besides its credit. */
+  readonly accountLimits?: readonly AccountWindow[];
 }
+
+export type AccountWindow = Pick<AccountLimit, 'amountNanoUsd' | 'window' | 'timeZone'>;
 
 /** Very high limits, except the given ones. */
 export function limits(over: Partial<Spending> = {}): Spending {
@@ -79,25 +86,29 @@ export function progress(costNanoUsd: bigint, over: Partial<CallProgress> = {}):
 
 /** The limits as the ledger takes them. */
 export function moneyLimits(
-  { keyLimitNanoUsd, period, keyGeneration, accountCreditNanoUsd, accountGeneration }: Spending,
+  spending: Spending,
   { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
 ): readonly MoneyLimit[] {
+  const { keyLimitNanoUsd, period, keyGeneration, accountCreditNanoUsd, accountGeneration } = spending;
+  const { timeZone, accountLimits = [] } = spending;
   const measure = 'UsdNano';
   const window: SpendingWindow = windowKindOf(period) ?? 'Total';
-  const ofKey = { amountNanoUsd: keyLimitNanoUsd, window, generation: keyGeneration } as const;
-  const ofAccount = { amountNanoUsd: accountCreditNanoUsd, window: 'Total', generation: accountGeneration } as const;
+  const zoned = timeZone === undefined ? {} : { timeZone };
+  const ofKey = { amountNanoUsd: keyLimitNanoUsd, window, ...zoned, generation: keyGeneration } as const;
+  const owner = { scope: 'Account', id: `account/${account}`, measure, generation: accountGeneration } as const;
   return [
     { scope: 'Key', id: `key/${keyUid}`, measure, ...ofKey },
-    { scope: 'Account', id: `account/${account}`, measure, ...ofAccount },
+    { ...owner, amountNanoUsd: accountCreditNanoUsd, window: 'Total' },
+    ...accountLimits.map((limit) => ({ ...owner, ...limit })),
   ];
 }
 
-const PERIODS = { Total: 'Never', Day: 'Daily', Month: 'Monthly' } as const;
+const PERIODS = { Total: 'Never', Day: 'Daily', Week: 'Weekly', Month: 'Monthly' } as const;
 
 /** The limits of a request, in short. */
 export function spendingOf(all: readonly Limit[]): Spending {
   const key = all.find((limit) => limit.measure === 'UsdNano' && limit.scope === 'Key');
-  const account = all.find((limit) => limit.measure === 'UsdNano' && limit.scope === 'Account');
+  const [account, ...others] = all.filter((limit) => limit.measure === 'UsdNano' && limit.scope === 'Account');
   if (key?.measure !== 'UsdNano' || account?.measure !== 'UsdNano') throw new Error('a limit is missing');
   return {
     keyLimitNanoUsd: key.amountNanoUsd,
@@ -105,19 +116,32 @@ export function spendingOf(all: readonly Limit[]): Spending {
     keyGeneration: key.generation,
     accountCreditNanoUsd: account.amountNanoUsd ?? 0n,
     accountGeneration: account.generation,
+    ...(key.timeZone !== undefined && { timeZone: key.timeZone }),
+    accountLimits: others.flatMap((limit) =>
+      limit.measure === 'UsdNano' ? [{ ...limit, amountNanoUsd: limit.amountNanoUsd ?? 0n }] : [],
+    ),
   };
 }
 
-/** A result that names the limit that leaves too little by its scope only. */
+/** A result that names the limit that leaves too little in short. */
 export function brief(result: AdmitResult): BriefResult {
   if (result.outcome !== 'Short') return result;
   const { outcome, limit, availableNanoUsd } = result;
-  return { outcome, short: limit.scope, availableNanoUsd };
+  return { outcome, short: briefName(limit), availableNanoUsd };
+}
+
+/** A limit's scope, and of an account's limits the window: "Account Week Europe/Berlin". */
+export function briefName({
+  scope,
+  window,
+  timeZone = 'UTC',
+}: Pick<MoneyLimit, 'scope' | 'window' | 'timeZone'>): string {
+  return scope === 'Key' || window === 'Total' ? scope : `${scope} ${window} ${timeZone}`;
 }
 
 export type BriefResult =
   | Exclude<AdmitResult, { readonly outcome: 'Short' }>
-  | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint };
+  | { readonly outcome: 'Short'; readonly short: string; readonly availableNanoUsd: bigint };
 
 export interface HoldOptions {
   readonly origin?: Partial<CallOrigin>;

@@ -19,7 +19,7 @@ export type Scenario = (subject: LedgerUnderTest, clock: TestClock) => Promise<v
 export type AddScenario = (title: string, body: Scenario) => void;
 
 export const HELD = (heldNanoUsd: bigint) => ({ outcome: 'Held', heldNanoUsd });
-export const SHORT = (short: 'Key' | 'Account', availableNanoUsd: bigint) => ({
+export const SHORT = (short: string, availableNanoUsd: bigint) => ({
   outcome: 'Short',
   short,
   availableNanoUsd,

@@ -9,6 +9,7 @@ import { holdScenarios, settleScenarios } from './contract-money.ts';
 import { periodScenarios } from './contract-periods.ts';
 import { readerScenarios, slotScenarios } from './contract-reading.ts';
 import type { OpenLedger, Scenario } from './contract-scenario.ts';
+import { windowScenarios } from './contract-windows.ts';
 
 /** Runs the suite on one kind of ledger. */
 export function ledgerContract(name: string, open: OpenLedger): void {
@@ -26,6 +27,7 @@ export function ledgerContract(name: string, open: OpenLedger): void {
   describe(`${name}: holds`, () => holdScenarios(scenario));
   describe(`${name}: settlements`, () => settleScenarios(scenario));
   describe(`${name}: periods`, () => periodScenarios(scenario));
+  describe(`${name}: windows`, () => windowScenarios(scenario));
   describe(`${name}: slots`, () => slotScenarios(scenario));
   describe(`${name}: limits by the minute`, () => minuteScenarios(scenario));
   describe(`${name}: readers`, () => readerScenarios(scenario));

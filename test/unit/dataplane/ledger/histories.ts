@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { QuotaPeriod } from '#ledger/spending.ts';
 import type { HoldRequest, JobBill, Settlement } from '../../../../dataplane/ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from './calls.ts';
-import type { Spending } from './calls.ts';
+import type { AccountWindow, Spending } from './calls.ts';
 
 export type Step =
   | {
@@ -23,9 +23,25 @@ export type Step =
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'setBack' }
   | { readonly kind: 'flush' | 'crash' }
-  | { readonly kind: 'editKey'; readonly key: number; readonly limit: bigint | null; readonly period: QuotaPeriod }
-  | { readonly kind: 'editAccount'; readonly account: number; readonly credit: bigint };
+  | {
+      readonly kind: 'editKey';
+      readonly key: number;
+      readonly limit: bigint | null;
+      readonly period: QuotaPeriod;
+      readonly timeZone: string;
+    }
+  | {
+      readonly kind: 'editAccount';
+      readonly account: number;
+      readonly credit: bigint;
+      readonly limits: readonly AccountWindow[];
+    };
 
+/** Clocks are changed in two of them between the histories' beginning and the days that they reach. */
+export const TIME_ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Auckland', 'Asia/Kathmandu'];
+const timeZone = fc.constantFrom(...TIME_ZONES);
+
+export const PERIODS = ['Never', 'Daily', 'Weekly', 'Monthly'] as const satisfies readonly QuotaPeriod[];
 const slot = fc.nat({ max: 6 });
 const amount = fc.bigInt({ min: 0n, max: 70n });
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -62,7 +78,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('editKey' as const),
       key: fc.nat({ max: 2 }),
       limit: fc.option(fc.bigInt({ min: 0n, max: 250n })),
-      period: fc.constantFrom('Never' as const, 'Daily' as const, 'Monthly' as const),
+      period: fc.constantFrom(...PERIODS),
+      timeZone,
     }),
   },
   {
@@ -71,6 +88,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('editAccount' as const),
       account: fc.nat({ max: 1 }),
       credit: fc.bigInt({ min: -50n, max: 500n }),
+      limits: fc.array(
+        fc.record({
+          amountNanoUsd: fc.bigInt({ min: 0n, max: 250n }),
+          window: fc.constantFrom('Total' as const, 'Day' as const, 'Week' as const, 'Month' as const),
+          timeZone,
+        }),
+        { maxLength: 3 },
+      ),
     }),
   },
 );
@@ -79,13 +104,17 @@ export const histories = fc.array(step, { minLength: 1, maxLength: 120, size: 'm
 
 export const KEYS = ['key-0', 'key-1', 'key-2'];
 export const ACCOUNTS = ['team-a/a', 'team-b/b'];
-export const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
 
 /** The configuration and the clock that a history goes through. Keys 0 and 1 share an account. */
 export class HistoryState {
   nowMs = NOON_MS;
-  readonly #keys = KEYS.map(() => ({ limit: 120n as bigint | null, period: 'Never' as QuotaPeriod, generation: 1n }));
-  readonly #accounts = ACCOUNTS.map(() => ({ credit: 300n, generation: 1n }));
+  readonly #keys = KEYS.map(() => ({
+    limit: 120n as bigint | null,
+    period: 'Never' as QuotaPeriod,
+    timeZone: 'UTC',
+    generation: 1n,
+  }));
+  readonly #accounts = ACCOUNTS.map(() => ({ credit: 300n, limits: [] as readonly AccountWindow[], generation: 1n }));
   readonly #epochs = new Map<number, number>();
   #latestMs = NOON_MS;
 
@@ -108,11 +137,13 @@ export class HistoryState {
       Object.assign(this.#keys[step.key]!, {
         limit: step.limit,
         period: step.period,
+        timeZone: step.timeZone,
         generation: this.#keys[step.key]!.generation + 1n,
       });
     else
       Object.assign(this.#accounts[step.account]!, {
         credit: step.credit,
+        limits: step.limits,
         generation: this.#accounts[step.account]!.generation + 1n,
       });
   }
@@ -126,13 +157,15 @@ export class HistoryState {
   request(step: Extract<Step, { kind: 'hold' }>): HoldRequest {
     const key = step.slot % KEYS.length;
     const account = key === 2 ? 1 : 0;
-    const { limit, period, generation } = this.#keys[key]!;
+    const { limit, period, timeZone, generation } = this.#keys[key]!;
     const limits: Spending = {
       keyLimitNanoUsd: limit,
       period,
+      timeZone,
       keyGeneration: step.stale ? generation - 1n : generation,
       accountCreditNanoUsd: this.#accounts[account]!.credit,
       accountGeneration: this.#accounts[account]!.generation,
+      accountLimits: this.#accounts[account]!.limits,
     };
     const origin = { keyUid: KEYS[key]!, account: ACCOUNTS[account]!, createdMs: this.nowMs };
     return holdRequest(this.callId(step.slot), step.amount, {

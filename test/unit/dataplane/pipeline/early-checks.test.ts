@@ -20,7 +20,7 @@ function check(model: string, { calls = 0, spentNanoUsd = 0n }): Promise<void> {
   const free = { tiers: [[{ price: FREE }]], drained: [] };
   const state = {
     credentials: new Map([['hash', { key: { ...key, quota } }]]),
-    accounts: new Map([['team/a', { credit: { scope: 'Account', amountNanoUsd: null } }]]),
+    accounts: new Map([['team/a', { credit: { scope: 'Account', amountNanoUsd: null }, spending: [] }]]),
     groups: new Map([
       [
         'g',

@@ -108,6 +108,7 @@ test('a complete snapshot compiles to what a call needs', () => {
       window: 'Total',
       generation: 1n,
     },
+    spending: [],
     limits: [{ scope: 'Account', id: 'account/team-a/team-a', measure: 'Requests', amount: 600 }],
   });
 
@@ -430,5 +431,32 @@ test('a group offers exactly what its entries allow, for any routes and groups',
         );
       }
     }),
+  );
+});
+
+test('limits on money have their windows, and the credit beside limits is the true one', () => {
+  const quota = { nanoUsd: 7n, period: Period.WEEKLY, timeZone: 'Europe/Berlin' };
+  const limits = [
+    { nanoUsd: 5n, period: Period.DAILY, timeZone: 'UTC' },
+    { nanoUsd: 6n, period: Period.NEVER, timeZone: '' },
+  ];
+  const account = { ...accountOf('team-a'), creditNanoUsd: -1n, limitedCreditNanoUsd: 9n, limits };
+  const keys = [keyOf('ci', { limitNanoUsd: 0n, quota })];
+  const state = compile({ keys, accounts: [account], groups: [], routes: [], catalogs: [] });
+  const [credential] = state.credentials.values();
+  assert.equal(credential?.key.period, 'Weekly');
+  const { amountNanoUsd, window, timeZone } = credential.key.quota;
+  assert.deepEqual(
+    { amountNanoUsd, window, timeZone },
+    { amountNanoUsd: 7n, window: 'Week', timeZone: 'Europe/Berlin' },
+  );
+  const { credit, spending = [] } = state.accounts.get('team-a/team-a') ?? {};
+  assert.equal(credit?.amountNanoUsd, 9n);
+  assert.deepEqual(
+    spending.map((limit) => [limit.amountNanoUsd, limit.window, limit.timeZone, limit.isLimit]),
+    [
+      [5n, 'Day', undefined, true],
+      [6n, 'Total', undefined, true],
+    ],
   );
 });

@@ -287,7 +287,7 @@ test('a changed key with a fault keeps its last good version, and all others cha
 });
 
 test('a changed account with a fault keeps its last good version', () => {
-  const account = { namespace: 'team-a', name: 'a', generation: 1n, creditNanoUsd: 1n };
+  const account = { namespace: 'team-a', name: 'a', generation: 1n, creditNanoUsd: 1n, limits: [] };
   const good: Snapshot = { keys: [], accounts: [account], groups: [], routes: [], catalogs: [] };
   const faulty = { ...account, generation: 2n, rateLimits: { requestsPerMinute: 0 } };
   const result = publishable({ ...good, accounts: [faulty] }, good);

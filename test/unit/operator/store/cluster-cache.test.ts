@@ -43,7 +43,7 @@ function apiKey({
       enabled,
       groupRef: { name: 'main' },
       accountRef: { name: 'team' },
-      quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16 },
+      quota: { limitUsd: 'Unlimited', period: 'Never', timeZone: 'UTC', whenShort: 'Lower', minOutputTokens: 16 },
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     },
     status: { conditions: [], spentUsd },

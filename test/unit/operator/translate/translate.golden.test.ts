@@ -45,7 +45,7 @@ function checkReasons(findings: Findings): void {
   }
 }
 
-const TIERS: ReadonlySet<unknown> = new Set([
+const OFTEN_EMPTY: ReadonlySet<unknown> = new Set([
   'sheets',
   'contextTiers',
   'serviceTiers',
@@ -54,11 +54,12 @@ const TIERS: ReadonlySet<unknown> = new Set([
   'channelRates',
   'perImage',
   'perSecond',
+  'limits',
 ]);
 
-/** Most prices have none; golden files show those that exist. */
-function withoutEmptyTiers(key: unknown, value: unknown): unknown {
-  return TIERS.has(key) && Array.isArray(value) && value.length === 0 ? undefined : value;
+/** Most prices and accounts have none; golden files show those that exist. */
+function withoutEmptyLists(key: unknown, value: unknown): unknown {
+  return OFTEN_EMPTY.has(key) && Array.isArray(value) && value.length === 0 ? undefined : value;
 }
 
 const inputs = (await readdir(TESTDATA)).filter((name) => name.endsWith('.in.yaml')).sort();
@@ -89,7 +90,7 @@ for (const input of inputs) {
         statuses: statuses.map(statusOf),
         ...(nextChangeMs === undefined ? {} : { nextChange: new Date(nextChangeMs).toISOString() }),
       },
-      withoutEmptyTiers,
+      withoutEmptyLists,
       { lineWidth: 0, aliasDuplicateObjects: false },
     );
     const golden = join(TESTDATA, input.replace('.in.yaml', '.out.yaml'));

@@ -42,6 +42,7 @@ function apiKeyOf({
       quota: {
         limitUsd: 'Unlimited',
         period: 'Never',
+        timeZone: 'UTC',
         whenShort: 'Lower',
         minOutputTokens: 16,
       },

@@ -8,17 +8,16 @@ import { DAY_MS, brief, origin, progress, settlement, testClock } from '../calls
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 import { openSubject } from './subject.ts';
-import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
+import { billOf, chargeFor, histories, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import {
-  accountSums,
+  assertSpending,
   createModel,
   modelConfirm,
   modelCrash,
   modelFinish,
   modelHold,
   modelSettle,
-  modelSpending,
 } from '../model.ts';
 
 class History {
@@ -120,19 +119,7 @@ class History {
 
   async assertAgrees(): Promise<void> {
     const { ledger } = this.#subject;
-    for (const key of KEYS) {
-      for (const period of PERIODS) {
-        const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
-        assert.deepEqual(
-          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd },
-          modelSpending(this.#model, key, period, this.#world.nowMs),
-        );
-      }
-    }
-    for (const account of ACCOUNTS) {
-      const { spentNanoUsd, heldNanoUsd } = await ledger.readAccount(account);
-      assert.deepEqual({ spent: spentNanoUsd, held: heldNanoUsd }, accountSums(this.#model, account));
-    }
+    await assertSpending(ledger, this.#model, { nowMs: this.#world.nowMs });
   }
 }
 

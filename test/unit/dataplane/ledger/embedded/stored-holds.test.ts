@@ -21,9 +21,10 @@ function storedFrom(text: string) {
 
 describe('a hold in the file', () => {
   it('is read as it was written', () => {
-    const { origin: of, limits: all, grantedNanoUsd, day, month, renewedMs } = holdOf('a');
+    const { origin: of, limits: all, grantedNanoUsd, admittedMs, day, month, renewedMs } = holdOf('a');
     const [dayStartMs, monthStartMs] = [day.startMs, month.startMs];
-    const stored = { origin: of, progress: PROGRESS, limits: all, grantedNanoUsd, dayStartMs, monthStartMs, renewedMs };
+    const times = { admittedMs, dayStartMs, monthStartMs, renewedMs };
+    const stored = { origin: of, progress: PROGRESS, limits: all, grantedNanoUsd, ...times };
     assert.deepEqual(storedFrom(encodeHold(holdOf('a'))), stored);
     assert.deepEqual(all, moneyLimits(SPENDING, of));
   });

@@ -174,7 +174,7 @@ const others = fc.oneof(
   fc.record({ id: callId, restores: fc.boolean() }).map(({ id, restores }) => keepOperation('key/x', [id], restores)),
   fc
     .record({ id: callId, measure: limits })
-    .map(({ id, measure }) => limitsOperation(originOf(id, 'm'), moneyLimits(measure, originOf(id, 'm')))),
+    .map(({ id, measure }) => limitsOperation(originOf(id, 'm'), moneyLimits(measure, originOf(id, 'm')), NOON_MS)),
   fc.constantFrom<Operation>(
     { op: 'reap', most: 50 },
     { op: 'usage', call: 'a' },

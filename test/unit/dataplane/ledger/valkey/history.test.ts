@@ -11,17 +11,9 @@ import type { Ledger } from '../../../../../dataplane/ledger/ledger.ts';
 import { openValkeyLedger } from '../../../../../dataplane/ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { brief, origin, progress, settlement, testClock } from '../calls.ts';
-import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
+import { ACCOUNTS, billOf, chargeFor, histories, KEYS, HistoryState, TIME_ZONES } from '../histories.ts';
 import type { Step } from '../histories.ts';
-import {
-  accountSums,
-  createModel,
-  modelConfirm,
-  modelFinish,
-  modelHold,
-  modelSettle,
-  modelSpending,
-} from '../model.ts';
+import { assertSpending, createModel, modelConfirm, modelFinish, modelHold, modelSettle } from '../model.ts';
 import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
@@ -177,24 +169,9 @@ class History {
   }
 
   async assertAgrees(): Promise<void> {
-    for (const { ledger } of this.#members) {
-      for (const key of KEYS) {
-        for (const period of PERIODS) {
-          const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
-          assert.deepEqual(
-            {
-              spentNanoUsd,
-              heldNanoUsd,
-              totalSpentNanoUsd,
-            },
-            modelSpending(this.#model, key, period, this.#world.nowMs),
-          );
-        }
-      }
-      for (const account of ACCOUNTS) {
-        const { spentNanoUsd, heldNanoUsd } = await ledger.readAccount(account);
-        assert.deepEqual({ spent: spentNanoUsd, held: heldNanoUsd }, accountSums(this.#model, account));
-      }
+    for (const [index, { ledger }] of this.#members.entries()) {
+      const timeZones = TIME_ZONES.slice(index, index + 2);
+      await assertSpending(ledger, this.#model, { nowMs: this.#world.nowMs, timeZones });
     }
   }
 

@@ -55,7 +55,7 @@ function facts(
   return {
     key: { ...KEY, ...key },
     state: {
-      accounts: new Map([['team-a/budget', { id: 'team-a/budget', credit: CREDIT, limits: [] }]]),
+      accounts: new Map([['team-a/budget', { id: 'team-a/budget', credit: CREDIT, spending: [], limits: [] }]]),
       groups: new Map([['auto-a', { name: 'auto-a', displayName: 'Auto-A', members: [], offers: new Map() }]]),
     },
     spending: { ...SPENDING, ...spending },
@@ -95,6 +95,41 @@ describe('GET /v1/key', () => {
       rate_limits: { requests_per_minute: null, input_tokens_per_minute: null, output_tokens_per_minute: null },
       expires_at: '2027-01-01T00:00:00Z',
     });
+  });
+
+  test("shows a quota's time zone and the account's limits", () => {
+    const owner = { scope: 'Account', id: 'account/team-a/budget', measure: 'UsdNano', generation: 1n } as const;
+    const spending = [
+      { ...owner, amountNanoUsd: 50_000_000_000n, window: 'Week', timeZone: 'Europe/Berlin' },
+      { ...owner, amountNanoUsd: 60_000_000_000n, window: 'Total' },
+    ] as const;
+    const accounts = new Map([['team-a/budget', { id: 'team-a/budget', credit: CREDIT, spending, limits: [] }]]);
+    const week = { startMs: 0, endMs: Date.UTC(2026, 10, 22, 23), spentNanoUsd: 20_000_000_000n, heldNanoUsd: 0n };
+    const { quota, account_limits } = keyView(
+      facts(
+        { quota: { ...quotaOf(null), window: 'Week', timeZone: 'Europe/Berlin' }, period: 'Weekly' },
+        {},
+        {
+          state: { accounts, groups: new Map() },
+          account: { spentNanoUsd: 70_000_000_000n, heldNanoUsd: 0n, windows: [week] },
+        },
+      ),
+    );
+    assert.equal(quota.time_zone, 'Europe/Berlin');
+    const [limit_usd, spent_usd, remaining_usd] = ['50.00', '20.00', '30.00'];
+    const resets_at = '2026-11-22T23:00:00Z';
+    const zoned = { period: 'Week', time_zone: 'Europe/Berlin', limit_usd, spent_usd, remaining_usd, resets_at };
+    assert.deepEqual(account_limits, [
+      zoned,
+      {
+        period: 'Total',
+        time_zone: 'UTC',
+        limit_usd: '60.00',
+        spent_usd: '70.00',
+        remaining_usd: '0.00',
+        resets_at: null,
+      },
+    ]);
   });
 
   test('has Unlimited or null for absent values', () => {

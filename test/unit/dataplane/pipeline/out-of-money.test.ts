@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
+import type { AccountLimit, KeyQuota } from '../../../../dataplane/ledger/ledger.ts';
+import { spanAt } from '#ledger/periods.ts';
+import { outOfMoney, readFunds, usedUp } from '../../../../dataplane/pipeline/out-of-money.ts';
+import type { KeyState } from '../../../../dataplane/state/state.ts';
+import { NOON_MS } from '../ledger/calls.ts';
+
+const USD = 1_000_000_000n;
+const KEY: Pick<KeyState, 'uid' | 'namespace' | 'name' | 'account'> = {
+  uid: 'key-1',
+  namespace: 'team-a',
+  name: 'ci',
+  account: 'team-a/budget',
+};
+const LIMIT: AccountLimit = {
+  scope: 'Account',
+  id: 'account/team-a/budget',
+  measure: 'UsdNano',
+  amountNanoUsd: 100n * USD,
+  window: 'Week',
+  timeZone: 'Europe/Berlin',
+  generation: 1n,
+  isLimit: true,
+};
+const QUOTA: KeyQuota = { ...LIMIT, scope: 'Key', id: 'key/key-1' };
+
+/** A ledger in which everybody has spent so much in every window. */
+function ledgerWith(spentNanoUsd: bigint) {
+  const week = { ...spanAt('Week', NOON_MS, 'Europe/Berlin'), spentNanoUsd, heldNanoUsd: 0n };
+  return {
+    readKey: async (): Promise<KeySpending> => ({
+      periodStartMs: week.startMs,
+      resetsMs: week.endMs,
+      spentNanoUsd,
+      heldNanoUsd: 0n,
+      totalSpentNanoUsd: 0n,
+      lastUsedMs: null,
+    }),
+    readAccount: async (_account: string, windows: readonly unknown[] = []): Promise<AccountSpending> => ({
+      spentNanoUsd: windows.length > 0 ? 0n : spentNanoUsd,
+      heldNanoUsd: 0n,
+      ...(windows.length > 0 && { windows: [week] }),
+    }),
+  };
+}
+
+const CALL = { costNanoUsd: 30n * USD, neededNanoUsd: 30n * USD, fittingOutput: undefined, thinkingBudget: undefined };
+
+describe('a refusal by a limit in a window', () => {
+  it('of an account names the limit, what is left and when it begins anew', async () => {
+    const funds = await readFunds({ ledger: ledgerWith(90n * USD) }, KEY, LIMIT);
+    const error = outOfMoney(funds, { ...CALL, freeNanoUsd: 10n * USD });
+    assert.equal(error.code, 'insufficient_quota');
+    assert.equal(
+      error.message,
+      'This call may cost up to $30.00, and $10.00 is left of the limit of $100.00 for the week from 16 November of this ' +
+        "key's account team-a/budget, which starts anew on 23 November (Europe/Berlin). Whoever manages the account can " +
+        'raise it: spec.limits of Account team-a/budget.',
+    );
+  });
+
+  it('of an account says that it is used up', async () => {
+    const funds = await readFunds({ ledger: ledgerWith(100n * USD) }, KEY, LIMIT);
+    assert.equal(
+      usedUp(funds).message,
+      'The account team-a/budget of this key has used up its limit of $100.00 for the week from 16 November; it starts ' +
+        'anew on 23 November (Europe/Berlin). Whoever manages the account can raise it: spec.limits of Account team-a/budget.',
+    );
+  });
+
+  it('in total has no beginning', async () => {
+    const { timeZone: _zone, ...total } = LIMIT;
+    const funds = await readFunds({ ledger: ledgerWith(100n * USD) }, KEY, { ...total, window: 'Total' });
+    assert.match(
+      usedUp(funds).message,
+      /^The account team-a\/budget of this key has used up its limit of \$100\.00\. Whoever/,
+    );
+  });
+
+  it("of a key is the quota's", async () => {
+    const funds = await readFunds({ ledger: ledgerWith(100n * USD) }, KEY, QUOTA);
+    assert.match(
+      usedUp(funds).message,
+      /^This key has used up its quota of \$100\.00 for the week from 16 November; it starts anew on 23 November \(Europe\/Berlin\)\./,
+    );
+  });
+});
