@@ -146,6 +146,7 @@ const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointName>>> = {
   [Endpoint.VIDEOS]: 'Videos',
   [Endpoint.SPEECH]: 'Speech',
   [Endpoint.TRANSCRIPTIONS]: 'Transcriptions',
+  [Endpoint.REALTIME]: 'Realtime',
 };
 
 function servedModel({
