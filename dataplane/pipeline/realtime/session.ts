@@ -5,7 +5,7 @@
 import { GatewayError } from '../../errors.ts';
 import { LedgerUnavailable } from '../../ledger/ledger.ts';
 import type { MessageSocket } from '../../message-socket.ts';
-import { readClientEvent } from '../../protocol/realtime/client-events.ts';
+import { readClientEvent, receiveEvent } from '../../protocol/realtime/client-events.ts';
 import type { ClientEvent } from '../../protocol/realtime/client-events.ts';
 import { cancelEvent, withEventId, withModel, withoutCause, writeError } from '../../protocol/realtime/edit-events.ts';
 import { readServerEvent } from '../../protocol/realtime/server-events.ts';
@@ -174,8 +174,9 @@ export class RealtimeSession {
     const { candidate, routed } = this.#parts.admitted;
     let eventId: string | undefined;
     try {
-      const event = readClientEvent(message);
-      ({ eventId } = event);
+      const received = receiveEvent(message);
+      ({ eventId } = received);
+      const event = readClientEvent(received);
       checkEvent(event, {
         candidate,
         key: routed.key,

@@ -81,14 +81,26 @@ const PARTS: ReadonlySet<unknown> = new Set([
 const BASE64_CHARACTERS = 4;
 const BASE64_BYTES = 3;
 
-/** Throws RequestFault: it is no JSON object with a type, has a name twice, or a field that is read is wrong. */
-export function readClientEvent(bytes: Uint8Array): ClientEvent {
-  const { parsed: event, scanned } = readBody(bytes);
-  const type = textOf(event['type']);
+/** An event of which no more is known than its id. */
+export interface ReceivedEvent extends Pick<ClientEvent, 'eventId' | 'scanned'> {
+  readonly value: JsonRecord;
+  readonly bytes: number;
+}
+
+/** Throws RequestFault: it is no JSON object, or has a name twice. */
+export function receiveEvent(bytes: Uint8Array): ReceivedEvent {
+  const body = readBody(bytes);
+  return { value: body.parsed, eventId: textOf(body.parsed['event_id']), scanned: body.scanned, bytes: bytes.length };
+}
+
+/** Throws RequestFault: it has no type, or a field that is read is wrong. */
+export function readClientEvent(received: ReceivedEvent): ClientEvent {
+  const type = textOf(received.value['type']);
   if (type === undefined) throw malformed('type', 'the name of an event');
-  const content = new ContentReader(bytes.length);
-  const found = readByType(type, event, content);
-  return { type, eventId: textOf(event['event_id']), ...content.added, unbounded: [], unknown: [], ...found, scanned };
+  const content = new ContentReader(received.bytes);
+  const found = readByType(type, received.value, content);
+  const id = { eventId: received.eventId, scanned: received.scanned };
+  return { type, ...id, ...content.added, unbounded: [], unknown: [], ...found };
 }
 
 type Found = Partial<Pick<ClientEvent, 'session' | 'maxOutputTokens' | 'unbounded' | 'unknown'>>;

@@ -1,12 +1,13 @@
 /** A gateway with a realtime model before a provider that the test plays, and clients of OpenAI's SDK. */
+import { setTimeout } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { createSelfSignedCertificate } from '../../unit/dataplane/upstream/self-signed.ts';
 import { KEYS } from '../../support/manifests.ts';
-import { startRealtimeProvider } from '../../support/realtime-provider.ts';
-import type { Event, RealtimeProvider } from '../../support/realtime-provider.ts';
-import { startTestStack } from '../../support/api/test-stack.ts';
-import type { TestStack } from '../../support/api/test-stack.ts';
+import { SESSION, startRealtimeProvider } from '../../support/realtime-provider.ts';
+import type { Event, ProvidedSession, RealtimeProvider } from '../../support/realtime-provider.ts';
+import { get, nothingLeaks, startTestStack } from '../../support/api/test-stack.ts';
+import type { Json, TestStack } from '../../support/api/test-stack.ts';
 
 export interface RealtimeStack extends TestStack {
   readonly provider: RealtimeProvider;
@@ -21,6 +22,7 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: realtime}
 spec:
+  clientDisconnect: Cancel
   models:
   - {name: talker, endpoints: [Realtime], inputs: [Text, Image], contextTokens: 32000, maxOutputTokens: 4096}
   - {name: deaf, endpoints: [Realtime], contextTokens: 32000, maxOutputTokens: 4096}
@@ -86,7 +88,7 @@ export class Talk {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   requestId = '';
 
-  constructor(stack: RealtimeStack, { key = KEYS.main, model = 'talker' } = {}) {
+  constructor(stack: RealtimeStack, { key = KEYS.main, model = 'talker' }: { key?: string; model?: string } = {}) {
     const client = new OpenAI({ apiKey: key, baseURL: `https://localhost:${stack.tlsPort}/v1` });
     this.sdk = new OpenAIRealtimeWS({ model, options: { ca: stack.certificate } }, client);
     const closed = Promise.withResolvers<{ readonly code: number; readonly reason: string }>();
@@ -125,4 +127,41 @@ export class Talk {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
+}
+
+export interface Both {
+  readonly talk: Talk;
+  readonly provider: ProvidedSession;
+}
+
+/** Opens a session, and resolves once both ends have it. */
+export async function open(stack: RealtimeStack, options: ConstructorParameters<typeof Talk>[1] = {}): Promise<Both> {
+  const index = stack.provider.count;
+  const talk = new Talk(stack, options);
+  await talk.opened();
+  const provider = await stack.provider.session(index);
+  await talk.next('session.created');
+  return { talk, provider };
+}
+
+/** Turns off the provider's own turns, so that only the client begins responses. */
+export async function manual({ talk, provider }: Both): Promise<void> {
+  const audio = { input: { turn_detection: null } };
+  talk.send({ type: 'session.update', session: { type: 'realtime', audio } });
+  await provider.next('session.update');
+  provider.send({ type: 'session.updated', event_id: 'e', session: { ...SESSION, audio } });
+  await talk.next('session.updated');
+}
+
+/** The usage record of a session, once no call holds money. */
+export async function recordOf(
+  stack: RealtimeStack,
+  { requestId }: Pick<Talk, 'requestId'>,
+  key: string = KEYS.main,
+): Promise<Json> {
+  for (let tries = 0; !nothingLeaks(stack); tries++) {
+    if (tries > 500) throw new Error('a hold or a slot was left behind');
+    await setTimeout(10);
+  }
+  return (await get(stack, `/v1/usage/${requestId}`, { authorization: `Bearer ${key}` })).json();
 }

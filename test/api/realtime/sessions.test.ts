@@ -3,44 +3,22 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import { SESSION, usage } from '../../support/realtime-provider.ts';
-import type { ProvidedSession } from '../../support/realtime-provider.ts';
 import { spending, tidyUp } from '../../support/api/test-stack.ts';
 import type { Json } from '../../support/api/test-stack.ts';
-import { settledUsage } from '../hostile/route-world.ts';
-import { startRealtimeStack, Talk } from './realtime-stack.ts';
-import type { RealtimeStack } from './realtime-stack.ts';
+import { manual, open, recordOf, startRealtimeStack } from './realtime-stack.ts';
+import type { RealtimeStack, Talk } from './realtime-stack.ts';
 
 let stack: RealtimeStack;
-let sessions = 0;
 beforeAll(async () => {
   stack = await startRealtimeStack();
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
-async function open(
-  options: ConstructorParameters<typeof Talk>[1] = {},
-): Promise<{ talk: Talk; provider: ProvidedSession }> {
-  const talk = new Talk(stack, options);
-  await talk.opened();
-  const provider = await stack.provider.session(sessions++);
-  await talk.next('session.created');
-  return { talk, provider };
-}
-
-/** Turns off the provider's own turns, so that only the client begins responses. */
-async function manual({ talk, provider }: { talk: Talk; provider: ProvidedSession }): Promise<void> {
-  const audio = { input: { turn_detection: null } };
-  talk.send({ type: 'session.update', session: { type: 'realtime', audio } });
-  await provider.next('session.update');
-  provider.send({ type: 'session.updated', event_id: 'e', session: { ...SESSION, audio } });
-  await talk.next('session.updated');
-}
-
 async function end(talk: Talk): Promise<Json> {
   talk.sdk.close();
   await talk.closed;
-  return settledUsage(stack, talk.requestId);
+  return recordOf(stack, talk);
 }
 
 const text = (words: string): object => ({
@@ -50,7 +28,7 @@ const text = (words: string): object => ({
 
 describe('a session', () => {
   it("passes events in both directions, with the model renamed and the channel's own key", async () => {
-    const both = await open();
+    const both = await open(stack);
     const { talk, provider } = both;
     assert.equal(provider.path, '/v1/realtime?model=up-realtime');
     assert.equal(provider.headers.authorization, 'Bearer provider-secret-000000001');
@@ -73,7 +51,7 @@ describe('a session', () => {
   });
 
   it('costs each response exactly, by text, audio and cached tokens', async () => {
-    const both = await open();
+    const both = await open(stack);
     const { talk, provider } = both;
     await manual(both);
     const before = await spending(stack);
@@ -101,7 +79,7 @@ describe('a session', () => {
   });
 
   it('holds what the next response can cost, and no more once the provider begins none by itself', async () => {
-    const both = await open();
+    const both = await open(stack);
     const worst = (input: number, output: number): bigint => BigInt(input * 32_000 + output * 64_000);
     const ahead = (await spending(stack)).held;
     assert.ok(ahead >= worst(4096, 4096) && ahead <= worst(4096, 4096) + 2n, String(ahead));
