@@ -34,6 +34,7 @@ const HELD_UNIT_BYTES = 64 * 1024;
 const ABNORMAL = 1006;
 const INTERNAL_ERROR = 1011;
 const TRY_LATER = 1013;
+const CLOSING_MS = 1_000;
 
 /** Where the bytes of messages that are not whole come from, and who counts them. */
 export interface Received {
@@ -117,6 +118,8 @@ class WsMessageSocket implements MessageSocket {
       hold(heldBytes);
     } catch {
       this.#socket.close(TRY_LATER, 'The gateway has no memory for this message. Try again later.');
+      // the rest of the message would still be received until the other end closes
+      setTimeout(() => this.#socket.terminate(), CLOSING_MS).unref();
     }
   }
 

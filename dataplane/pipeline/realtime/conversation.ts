@@ -92,6 +92,11 @@ export class Conversation {
     this.#asked = this.#asked.filter((asked) => asked.eventId !== eventId);
   }
 
+  /** Whether a change that this event asked for is neither confirmed nor refused. */
+  awaits(eventId: string): boolean {
+    return this.#asked.some((asked) => asked.eventId === eventId);
+  }
+
   /** Whether the provider may begin a response that the client has not asked for. */
   get beginsResponses(): boolean {
     return this.#settings.beginsResponses || this.#asked.some(({ change }) => change.beginsResponses === true);

@@ -28,8 +28,10 @@ import {
 import type { AttemptFailure, FailedAttempts } from '../failures.ts';
 import { route } from '../route.ts';
 
-/** The most bytes of one message, from either end. */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** The most bytes of one message of a client: reading it blocks the event loop for some 20 ms per MiB. */
+export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** Of one message of a provider, which may return what several have brought. */
+const MAX_PROVIDED_BYTES = 16 * 1024 * 1024;
 /** Base URLs end in /v1. */
 const PATH = REALTIME_PATH.slice('/v1'.length);
 
@@ -115,7 +117,7 @@ async function connect(
   const path = `${PATH}?model=${encodeURIComponent(upstreamModel)}`;
   let result: MessageSocket | AttemptFailure;
   try {
-    const request = { path, headers, signal: abort.signal, maxMessageBytes: MAX_MESSAGE_BYTES };
+    const request = { path, headers, signal: abort.signal, maxMessageBytes: MAX_PROVIDED_BYTES };
     const connected = await upstreams.connect(target, request);
     result = connected.kind === 'Open' ? connected.socket : await readRefusal(target, connected.response);
   } catch (error) {

@@ -176,6 +176,7 @@ export class RealtimeSession {
     try {
       const received = receiveEvent(message);
       ({ eventId } = received);
+      this.#checkId(eventId);
       const event = readClientEvent(received);
       checkEvent(event, {
         candidate,
@@ -191,6 +192,14 @@ export class RealtimeSession {
       await this.tell(refusal, eventId);
       return undefined;
     }
+  }
+
+  /** Errors of the provider name events, so that no two that may fail have one id. */
+  #checkId(eventId = ''): void {
+    const isTaken = this.#asked.includes(eventId) || this.#conversation.awaits(eventId) || eventId.startsWith(OWN_ID);
+    if (!isTaken) return;
+    const message = 'Another event of this session has this id. Give each event its own.';
+    throw new GatewayError('invalid_request', message, { param: 'event_id' });
   }
 
   #askChange(eventId: string, change: NonNullable<ClientEvent['session']>, message: Uint8Array): Uint8Array {
@@ -322,11 +331,11 @@ export class RealtimeSession {
     if (this.#isDraining && !this.#isBusy) this.#finish({ kind: 'Draining' });
     const nowMs = this.#deps.clock.monotonicMs();
     const { timeouts } = this.#parts.admitted.candidate.target;
-    if (this.#isBusy && nowMs - Math.max(this.#heardProviderAt, this.#heardClientAt) > timeouts.idleMs) {
+    if (this.bill.running.length > 0 && nowMs - this.#heardProviderAt > timeouts.idleMs) {
       this.#parts.record.timedOut = true;
       this.stop(new GatewayError('upstream_error', 'The provider went silent within a response.'), true);
     }
-    if (!this.#isBusy && nowMs - Math.max(this.#heardProviderAt, this.#heardClientAt) > IDLE_MS)
+    if (nowMs - Math.max(this.#heardProviderAt, this.#heardClientAt) > IDLE_MS)
       this.stop(new GatewayError('request_timeout', 'Nothing was said in this session for 15 minutes.'), false);
   }
 }

@@ -28,6 +28,7 @@ export interface ReadSession {
   readonly unknown: readonly string[];
 }
 
+const PCM_RATE = 24_000;
 const FIELDS: ReadonlySet<string> = new Set([
   'type',
   'audio',
@@ -102,10 +103,11 @@ function readTranscriber(input: JsonRecord): string | null | undefined {
   return isRecord(transcription) ? stringOf(transcription['model']) : null;
 }
 
-/** Every format but PCM has a byte for each of 8,000 samples a second, at least. */
+/** Every format but PCM at 24,000 samples a second has a byte for each of 8,000 samples, at least. */
 function isCompact(format: unknown): boolean {
-  const type = isRecord(format) ? format['type'] : format;
-  return isGiven(type) && type !== 'audio/pcm';
+  if (!isRecord(format)) return isGiven(format);
+  const isPcm = !isGiven(format['type']) || format['type'] === 'audio/pcm';
+  return !isPcm || (isGiven(format['rate']) && format['rate'] !== PCM_RATE);
 }
 
 function objectAt(parent: JsonRecord, name: string, path: string): JsonRecord {

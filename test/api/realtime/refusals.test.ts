@@ -131,6 +131,8 @@ describe('within a session', () => {
     }
     talk.sdk.socket.send('{"type": "response.create", "type": "x"}');
     assert.equal(((await talk.next('error'))['error'] as Json).code, 'invalid_value');
+    talk.send({ type: 'response.create', event_id: 'mgw_1' });
+    assert.equal(((await talk.next('error'))['error'] as Json).param, 'event_id');
     talk.sdk.socket.send('no JSON');
     assert.equal(((await talk.next('error'))['error'] as Json).code, 'invalid_json');
     assert.equal(provider.events.length, 0);
