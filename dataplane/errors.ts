@@ -62,7 +62,9 @@ export const ERRORS = {
     openaiType: 'invalid_request_error',
     openaiCode: 'upgrade_required',
     anthropicType: 'invalid_request_error',
-    when: 'responses over a WebSocket; clients take POST with server-sent events instead',
+    when:
+      'responses over a WebSocket; clients take POST with server-sent events instead. Or `/v1/realtime` without a ' +
+      'WebSocket',
   },
   insufficient_quota: {
     status: 429,

@@ -194,6 +194,41 @@ const transcript = await client.audio.transcriptions.create({
 });
 console.log(transcript.text);`,
     }),
+  Realtime: (parts) => [
+    {
+      id: 'openai-python',
+      label: 'OpenAI SDK, Python',
+      code: `${openaiPython(parts)}
+with client.realtime.connect(model=${parts.model}) as connection:
+    connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
+    connection.conversation.item.create(
+        item={"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}
+    )
+    connection.response.create()
+    for event in connection:
+        if event.type == "response.output_text.delta":
+            print(event.delta, end="")
+        elif event.type == "response.done":
+            break`,
+    },
+    {
+      id: 'openai-ts',
+      label: 'OpenAI SDK, TypeScript',
+      code: `${openaiTypescript(parts)}
+const { OpenAIRealtimeWS } = await import("openai/realtime/ws");
+const realtime = await OpenAIRealtimeWS.create(client, { model: ${parts.model} });
+realtime.socket.on("open", () => {
+  realtime.send({ type: "session.update", session: { type: "realtime", output_modalities: ["text"] } });
+  realtime.send({
+    type: "conversation.item.create",
+    item: { type: "message", role: "user", content: [{ type: "input_text", text: "Hello" }] },
+  });
+  realtime.send({ type: "response.create" });
+});
+realtime.on("response.output_text.delta", ({ delta }) => process.stdout.write(delta));
+realtime.on("response.done", () => realtime.close());`,
+    },
+  ],
 };
 
 function openaiSnippets(

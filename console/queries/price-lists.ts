@@ -97,6 +97,7 @@ export const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointName>>> = {
   [Endpoint.VIDEOS]: 'Videos',
   [Endpoint.SPEECH]: 'Speech',
   [Endpoint.TRANSCRIPTIONS]: 'Transcriptions',
+  [Endpoint.REALTIME]: 'Realtime',
 };
 
 export function servedModel({

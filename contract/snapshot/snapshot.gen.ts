@@ -129,6 +129,8 @@ export const Endpoint = {
   SPEECH: 'ENDPOINT_SPEECH',
   /** TRANSCRIPTIONS - of audio, and translations of it */
   TRANSCRIPTIONS: 'ENDPOINT_TRANSCRIPTIONS',
+  /** REALTIME - sessions over a WebSocket */
+  REALTIME: 'ENDPOINT_REALTIME',
 } as const;
 
 export type Endpoint = (typeof Endpoint)[keyof typeof Endpoint];
@@ -141,6 +143,7 @@ export namespace Endpoint {
   export type VIDEOS = typeof Endpoint.VIDEOS;
   export type SPEECH = typeof Endpoint.SPEECH;
   export type TRANSCRIPTIONS = typeof Endpoint.TRANSCRIPTIONS;
+  export type REALTIME = typeof Endpoint.REALTIME;
 }
 
 export function endpointFromJSON(object: any): Endpoint {
@@ -166,6 +169,9 @@ export function endpointFromJSON(object: any): Endpoint {
     case 6:
     case 'ENDPOINT_TRANSCRIPTIONS':
       return Endpoint.TRANSCRIPTIONS;
+    case 7:
+    case 'ENDPOINT_REALTIME':
+      return Endpoint.REALTIME;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Endpoint');
   }
@@ -187,6 +193,8 @@ export function endpointToNumber(object: Endpoint): number {
       return 5;
     case Endpoint.TRANSCRIPTIONS:
       return 6;
+    case Endpoint.REALTIME:
+      return 7;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Endpoint');
   }

@@ -446,10 +446,12 @@ export interface ModelRouteModel {
   readonly name: string;
   /**
    * The endpoints that serve the model. Chat includes all chat dialects; Embeddings, which includes moderations and
-   * rankings, Images, Videos, Speech, which makes audio from text, and Transcriptions, which includes translations of
-   * audio, are OpenAI's.
+   * rankings, Images, Videos, Speech, which makes audio from text, Transcriptions, which includes translations of
+   * audio, and Realtime, which is sessions over a WebSocket, are OpenAI's.
    */
-  readonly endpoints: readonly ('Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions')[];
+  readonly endpoints: readonly (
+    'Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions' | 'Realtime'
+  )[];
   /** What a call can contain. An image for a model without Image is refused. */
   readonly inputs: readonly ('Text' | 'Image')[];
   /**

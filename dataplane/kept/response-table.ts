@@ -70,7 +70,7 @@ export class ResponseTable {
       this.#expire.run(nowMs);
       const refusal = this.#isChanged(kept) ? 'Changed' : this.#makeRoom(kept);
       if (!refusal) {
-      this.#delete.all(account, id);
+        this.#delete.all(account, id);
         this.#add.run(account, id, bytes.length, nowMs + keepMs, bytes);
       }
       this.#db.exec('COMMIT');
@@ -86,7 +86,7 @@ export class ResponseTable {
     if (!replaces) return false;
     const head = this.#head.get(account, id, nowMs)?.['head'];
     return !(head instanceof Uint8Array && Buffer.compare(head, replaces) === 0);
-    }
+  }
 
   /** Deletes the account's oldest ones, and then the oldest of all, but not what has the id. */
   #makeRoom({ account, id, bytes: { length }, nowMs, maxBytes }: NewKept): NoRoom | undefined {

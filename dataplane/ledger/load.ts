@@ -24,6 +24,11 @@ export function isConcurrency({ measure }: Pick<Limit, 'measure'>): boolean {
   return measure === 'Concurrency';
 }
 
+/** Whether a limit counts tokens by the minute. */
+export function isOfTokens({ measure }: Pick<Limit, 'measure'>): boolean {
+  return measure === 'InputTokens' || measure === 'OutputTokens';
+}
+
 /** The name of a limit's counter, by which two limits count the same. */
 export function counterName({ measure, id }: CountLimit): string {
   return `${measure}/${id}`;

@@ -14,7 +14,7 @@ import type {
   MoneyLimit,
   Wanted,
 } from '../ledger/ledger.ts';
-import { NO_TOKENS_LOAD } from '../ledger/load.ts';
+import { isOfTokens, NO_TOKENS_LOAD } from '../ledger/load.ts';
 import { callerLimits, spendingLimits } from '../state/limits.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
@@ -122,7 +122,9 @@ async function limitsToTake(
 ): Promise<readonly CountLimit[]> {
   if (record.admitted) return candidate.limits;
   const ofJobs = createsJob(call) ? [await jobLimit(deps, key)] : [];
-  return [...ofJobs, ...callerLimits(deps.state.get(), key), ...candidate.limits];
+  const all = [...ofJobs, ...callerLimits(deps.state.get(), key), ...candidate.limits];
+  // each response of a session takes its own tokens
+  return call.kind === 'Realtime' ? all.filter((limit) => !isOfTokens(limit)) : all;
 }
 
 async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
@@ -230,7 +232,7 @@ function holdRequest(deps: PipelineDeps, { routed, candidate, bounds, wanted }: 
 }
 
 /** The limits on money in force now. Throws invalid_api_key if the key is no longer accepted. */
-function moneyLimits(deps: PipelineDeps, routed: Routed): readonly MoneyLimit[] {
+export function moneyLimits(deps: PipelineDeps, routed: Routed): readonly MoneyLimit[] {
   const key = keyInForce(deps, routed.keyHash);
   const limits = spendingLimits(deps.state.get(), routed);
   if (limits) return limits;

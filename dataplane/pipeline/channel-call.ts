@@ -120,14 +120,15 @@ function isSuccess(status: number, needsContent: boolean): boolean {
   return status >= 200 && status < 300 && !(needsContent && (status === 204 || status === 205));
 }
 
-function brokenBy(failure: UpstreamFailure): AttemptFailure {
+/** A failed attempt at a connection. */
+export function brokenBy(failure: UpstreamFailure): AttemptFailure {
   const { kind } = failure;
   const connectError = kind === 'Connect' || kind === 'SignIn' ? { connectError: connectErrorOf(failure) } : {};
   return { kind: 'Broken', failure: kind, ...connectError };
 }
 
 /** Reads a provider's error response as its protocol and its platform write it. */
-async function readRefusal(
+export async function readRefusal(
   { protocol, platform }: UpstreamTarget,
   { status, headers, body }: UpstreamResponse,
 ): Promise<AttemptFailure> {
@@ -171,9 +172,10 @@ async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Pro
   };
 }
 
-function reportOf(
+/** The report of an attempt; without a failure it has succeeded. */
+export function reportOf(
   { id: channel, protocol }: UpstreamTarget,
-  result: UpstreamResponse | AttemptFailure,
+  result: UpstreamResponse | AttemptFailure | undefined,
   dropped: readonly string[] | undefined,
   durationMs: number,
 ): AttemptReport {
@@ -188,8 +190,8 @@ function droppedBetasOf(dropped: readonly string[] = []): readonly string[] {
     .map((name) => betaLabel(name.slice(DROPPED_BETA.length)));
 }
 
-function outcomeLabel(result: UpstreamResponse | AttemptFailure): string {
-  if (!('kind' in result)) return 'ok';
+function outcomeLabel(result: UpstreamResponse | AttemptFailure | undefined): string {
+  if (!result || !('kind' in result)) return 'ok';
   return result.kind === 'Refused' ? `status_${result.status}` : result.failure.toLowerCase();
 }
 

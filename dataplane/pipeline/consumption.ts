@@ -60,7 +60,8 @@ export interface BilledCall extends Pick<
   unbounded(candidate: BilledCandidate): boolean;
 }
 
-const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
+/** Of a call that has cost nothing. */
+export const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
 
 /** Maps an outcome to the status in the usage record. */
 export function statusOf(

@@ -29,6 +29,7 @@ import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
+import type { CallProgress } from '#usage/record.ts';
 import type { GatewayError } from '../errors.ts';
 import type { RefusingChannels } from './refusing-channels.ts';
 import type { RequestBody } from './request-body.ts';
@@ -190,6 +191,8 @@ export interface EndpointCall {
   readonly affinity?: AffinityFacts;
   /** Returns undefined if a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
+  /** Whether a channel can serve it without a converter. Absent: none can. */
+  serves?(candidate: Candidate): boolean;
   /**
    * The field that names something which one provider account keeps, without naming the account. The model must then
    * have one channel that can serve the call. Absent: the request has no such field.
@@ -420,4 +423,6 @@ export interface CallRecord {
   /** The tokens that the tokenizer counted in the output of a call whose client has left; undefined: not counted. */
   countedOutput: number | undefined;
   firstByteAt: number | undefined;
+  /** Of a session, which has a bill of its own. */
+  session?: { readonly progress: CallProgress };
 }

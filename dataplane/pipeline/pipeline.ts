@@ -40,7 +40,12 @@ export async function handleCall(deps: PipelineDeps, given: Received): Promise<v
   report(deps, record, { settled, status }); // metrics and the log line
 }
 
-function createRecord({ state }: PipelineDeps, received: Received, pinging: PingingReply): CallRecord {
+/** A call of which nothing is known but what was received. */
+export function createRecord(
+  { state }: Pick<PipelineDeps, 'state'>,
+  received: Received,
+  pinging: CallRecord['pinging'],
+): CallRecord {
   return {
     received,
     pinging,

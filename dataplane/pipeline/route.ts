@@ -20,6 +20,7 @@ const USES: Readonly<Record<EndpointKind, string>> = {
   Videos: 'makes videos: POST /v1/videos',
   Speech: 'speaks texts: POST /v1/audio/speech',
   Transcriptions: 'writes down what audio says: POST /v1/audio/transcriptions or /v1/audio/translations',
+  Realtime: 'talks: open a WebSocket at /v1/realtime?model=…',
 };
 
 /** Throws or rejects where what a call continues is not to be read for it. */
@@ -94,12 +95,12 @@ function notFetchable(): GatewayError {
 }
 
 /** The same error for every reason why this key cannot call the model. */
-export function modelNotFound(model: string): GatewayError {
+export function modelNotFound(model: string, param = 'model'): GatewayError {
   const name = model.length > 200 ? `${model.slice(0, 200)}…` : model;
   const message =
     `The model "${name}" does not exist or you do not have access to it. ` +
     'GET /v1/models lists the models of this key.';
-  return new GatewayError('model_not_found', message, { param: 'model' });
+  return new GatewayError('model_not_found', message, { param });
 }
 
 /** True if drained channels could serve the call, and no others. */
@@ -108,7 +109,8 @@ function isDrained(call: EndpointCall, { tiers, drained }: Offer): boolean {
 }
 
 function serves(call: EndpointCall, candidate: Candidate): boolean {
-  return candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined;
+  if (!candidate.model.endpoints.has(call.kind)) return false;
+  return call.serves?.(candidate) ?? call.converter(candidate) !== undefined;
 }
 
 /** The error for a model of the key whose channels get no new calls for now. */
@@ -184,6 +186,8 @@ function notPriced({ model, kind }: EndpointCall, offer: Offer): GatewayError {
 function whyNotPriced(kind: EndpointKind, { catalog, quotaType }: Offer): string {
   if (catalog === undefined)
     return 'has no price yet, so it cannot be called. Ask the platform team to add it to a PriceCatalog.';
+  if (quotaType === 'Request' && kind === 'Realtime')
+    return 'has a price per request, and sessions cost tokens. Ask the platform team for its price per token.';
   if (quotaType === 'Request')
     return (
       'has no price for this endpoint, so it cannot be called here. Its price is per image (perImage), per second of ' +
@@ -201,7 +205,7 @@ function whyNotPriced(kind: EndpointKind, { catalog, quotaType }: Offer): string
   );
 }
 
-const AUDIO: ReadonlySet<EndpointKind> = new Set(['Speech', 'Transcriptions']);
+const AUDIO: ReadonlySet<EndpointKind> = new Set(['Speech', 'Transcriptions', 'Realtime']);
 
 /** A price of what an endpoint makes or reads counts there only. */
 function isOfEndpoint({ kind }: EndpointCall, { perSecond, perImage, perAudio }: CompiledPrice): boolean {
@@ -213,7 +217,8 @@ function isOfEndpoint({ kind }: EndpointCall, { perSecond, perImage, perAudio }:
 function isBounded(call: EndpointCall, { quotaType }: Offer, candidate: Candidate): boolean {
   const { price } = candidate;
   if (price && !isOfEndpoint(call, price)) return false;
-  return quotaType === 'Request' || hasTokenBound(call, candidate);
+  if (quotaType === 'Request') return call.kind !== 'Realtime';
+  return hasTokenBound(call, candidate);
 }
 
 /**

@@ -10,6 +10,7 @@ import { isSent } from '../telemetry/call-report.ts';
 import { CHANNEL_SCOPES } from './admit.ts';
 import { encodeTerms } from './billing-terms.ts';
 import { billsSeenOutput, progressOf, statusOf, worstCaseProgress } from './consumption.ts';
+import type { CallStatus } from '#usage/record.ts';
 import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 import { errorOutcome, notDelivered } from './error-outcome.ts';
 import { originOf } from './origin.ts';
@@ -183,7 +184,12 @@ function costOf(record: CallRecord, { admitted, outcome }: Ended): Pick<Settleme
     return { status: 'ProviderCut', progress: worstCaseProgress(admitted) };
   const status = statusOf(record, outcome, admitted);
   const isEndedForLedger = outcome.kind === 'Error' && record.holdLost && (record.sent || record.produced);
-  return { status: isEndedForLedger ? 'Withheld' : status, progress: progressOf(record, admitted, status) };
+  return { status: isEndedForLedger ? 'Withheld' : status, progress: endProgress(record, admitted, status) };
+}
+
+/** A session has a bill of its own. */
+function endProgress(record: CallRecord, admitted: Admitted, status: CallStatus): Settlement['progress'] {
+  return record.session?.progress ?? progressOf(record, admitted, status);
 }
 
 /**

@@ -16,6 +16,7 @@ import { refuseMalformed } from './malformed.ts';
 import { trackResponse } from './open-responses.ts';
 import { finishReply, report } from './report.ts';
 import { newRequestId } from './request-id.ts';
+import { asksForSession, serveUpgrades } from './upgrade.ts';
 import { billed } from './routes/billed.ts';
 import { gemini } from './routes/gemini.ts';
 import { plain } from './routes/plain.ts';
@@ -45,7 +46,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // a hook refuses a request without a Host header, in the dialect of its path
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, requireHostHeader: false },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, requireHostHeader: false, shouldUpgradeCallback: asksForSession },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false,
     // no route has a schema, so fastify's two schema compilers need not be loaded
@@ -84,6 +85,7 @@ function readBodies(app: FastifyInstance, deps: ServerDeps): void {
   const bodies = createBodyReader({ budget: deps.memory, maxBodyBytes: deps.maxBodyBytes, worker: deps.bodyWorker });
   const connections = createConnections(deps.maxConnections);
   app.server.on('connection', connections.onConnection);
+  serveUpgrades(app, deps, connections);
   app.addHook('onClose', () => bodies.stop());
   app.addHook('onRequest', async (request, reply) => {
     beginRequest(deps, request, reply);

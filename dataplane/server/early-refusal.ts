@@ -26,7 +26,7 @@ export interface OpenRequests {
  * then the ledger is asked whether the key has any money left.
  */
 export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: OpenRequests): Promise<void> | undefined {
-  checkProcess(deps, request);
+  checkProcess(deps, request.socket);
   if (request.is404) throw notFound(request.method, request.url, request.headers.upgrade);
   checkHead(request.raw);
   const { endpoint = 'other', isPublic = false } = request.routeOptions.config;
@@ -47,7 +47,8 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
   return hasNoPrice(request) ? undefined : checkFunds(deps, caller);
 }
 
-function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyRequest): void {
+/** Throws shutting_down and not_ready. */
+export function checkProcess({ shutdown, configured }: ServerDeps, socket: FastifyRequest['socket']): void {
   if (shutdown.isRefused(socket))
     throw new GatewayError('shutting_down', 'This process is shutting down. Try again.', {
       retryAfterSeconds: RETRY_SECONDS,
@@ -74,7 +75,8 @@ function hasNoPrice({ routeOptions: { config }, url }: FastifyRequest): boolean 
   return config.endpoint !== undefined || isTokenCount(url);
 }
 
-function tooManyConnections(): GatewayError {
+/** The error if a key has its share of the connections. */
+export function tooManyConnections(): GatewayError {
   const message = 'This API key has as many connections as one key may. Close some, or reuse those that are open.';
   return new GatewayError('rate_limit_exceeded', message, {
     retryAfterSeconds: RETRY_SECONDS,

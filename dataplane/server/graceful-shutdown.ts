@@ -11,6 +11,11 @@ export interface GracefulShutdown {
   /** True if each response must close its connection. */
   readonly closesConnections: boolean;
   startDraining(): void;
+  /**
+   * Calls `drain` once when requests on new connections are refused, at once if they are already. Returns a function that
+   * forgets it.
+   */
+  onDrain(drain: () => void): () => void;
   /** From now on, requests on newly opened connections are refused. */
   refuseNewConnections(): void;
   /** Listens for each connection of the server. */
@@ -22,6 +27,7 @@ export interface GracefulShutdown {
 /** `isOutOfRotation`: whether clients should call other processes for now. */
 export function createGracefulShutdown(isOutOfRotation: () => boolean = () => false): GracefulShutdown {
   const refused = new WeakSet<Socket>();
+  const waiting = new Set<() => void>();
   let draining = false;
   let refusing = false;
   return {
@@ -34,8 +40,15 @@ export function createGracefulShutdown(isOutOfRotation: () => boolean = () => fa
     startDraining() {
       draining = true;
     },
+    onDrain(drain) {
+      if (refusing) drain();
+      else waiting.add(drain);
+      return () => waiting.delete(drain);
+    },
     refuseNewConnections() {
       refusing = true;
+      for (const drain of waiting) drain();
+      waiting.clear();
     },
     onConnection(connection) {
       if (refusing) refused.add(connection);

@@ -80,10 +80,10 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/realtime(?:\/.*)?$/,
+    path: /^\/v1\/realtime\/.+$/,
     instead:
-      'Conversations by voice are not served: transcribe audio with POST /v1/audio/transcriptions, send the text to a ' +
-      'chat, and speak the answer with POST /v1/audio/speech.',
+      'Sessions are opened over a WebSocket at /v1/realtime?model=…, with a key of this gateway: there are no calls over ' +
+      'WebRTC or SIP, and no secrets for clients.',
   },
   {
     methods: /./,

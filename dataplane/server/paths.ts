@@ -3,6 +3,7 @@
  * The endpoints that cost money have theirs in their own table.
  */
 import { ENDPOINTS } from '../pipeline/endpoints/endpoints.ts';
+import { REALTIME_PATH } from '../pipeline/endpoints/realtime.ts';
 
 export interface PathRow {
   /** In fastify's syntax. */
@@ -55,6 +56,7 @@ export const PATHS = {
   geminiModel: { path: '/v1beta/models/*', method: 'GET' },
   geminiCall: { path: '/v1beta/models/*', method: 'POST', ending: GEMINI_METHODS },
   geminiCallV1: { path: '/v1/models/*', method: 'POST', ending: GEMINI_METHODS },
+  realtime: { path: REALTIME_PATH, method: 'GET' },
   key: { path: '/v1/key', method: 'GET' },
   usage: { path: '/v1/usage/:id', method: 'GET' },
   pricing: { path: '/pricing', method: 'GET' },

@@ -12,8 +12,13 @@ export function finishReply(deps: ServerDeps, request: FastifyRequest, reply: Fa
   report(deps, request, reply.statusCode);
 }
 
+type ReportedRequest = Pick<
+  FastifyRequest,
+  'id' | 'failure' | 'caller' | 'endpoint' | 'url' | 'attempts' | 'arrivedAt'
+>;
+
 /** Reports a request that was free. */
-export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest, httpStatus: number): void {
+export function report({ telemetry, clock }: ServerDeps, request: ReportedRequest, httpStatus: number): void {
   const { failure } = request;
   const key = request.caller?.key ?? failure?.details.key;
   telemetry.finished({

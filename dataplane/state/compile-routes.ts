@@ -72,6 +72,7 @@ const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
   [Endpoint.VIDEOS]: 'Videos',
   [Endpoint.SPEECH]: 'Speech',
   [Endpoint.TRANSCRIPTIONS]: 'Transcriptions',
+  [Endpoint.REALTIME]: 'Realtime',
 };
 
 const CHAT_ENDPOINTS: Readonly<Partial<Record<ChannelEndpoint, ChatEndpoint>>> = {

@@ -12,7 +12,7 @@ import type { RetryableVerdict } from '../upstream/retry.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 import type { PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
-export type EndpointKind = 'Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions';
+export type EndpointKind = 'Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions' | 'Realtime';
 
 /** A key and its limits. */
 export interface KeyState {

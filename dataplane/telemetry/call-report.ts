@@ -14,6 +14,7 @@ interface ReportedEndpoint {
     | 'embeddings'
     | 'generate_content'
     | 'moderation'
+    | 'realtime'
     | 'rerank'
     | 'speech'
     | 'text_completion'
@@ -41,6 +42,7 @@ const ENDPOINTS = {
   speech: { isCall: true, operation: 'speech' },
   transcriptions: { isCall: true, operation: 'transcription' },
   translations: { isCall: true, operation: 'transcription' },
+  realtime: { isCall: true, operation: 'realtime' },
   batches: { isCall: true },
   message_batches: { isCall: true },
   count_tokens: { isCall: true },

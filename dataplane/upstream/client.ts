@@ -12,14 +12,29 @@ import type { DecoderMemory } from './decompress.ts';
 import { Exchange } from './exchange.ts';
 import { forwardProxyOf } from './forward-proxy.ts';
 import type { ForwardProxies } from './forward-proxy.ts';
-import { redactResponse, secretsInHeaders, secretsInQuery, secretsInValue } from './redact-credentials.ts';
+import {
+  redactMessages,
+  redactResponse,
+  secretsInHeaders,
+  secretsInQuery,
+  secretsInValue,
+} from './redact-credentials.ts';
+import { openSocket } from './open-socket.ts';
+import type { SocketOptions } from './open-socket.ts';
 import { requestBody } from './request-body.ts';
 import { createAuthorizer } from './sign-in/authorizer.ts';
 import type { Authorizer } from './sign-in/authorizer.ts';
 import type { PodIdentity } from './sign-in/identity.ts';
 import { SignInError } from './sign-in/token-request.ts';
 import { SIGN_IN_ERROR, UpstreamFailure } from './upstream.ts';
-import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
+import type {
+  SocketRequest,
+  SocketResult,
+  UpstreamRequest,
+  UpstreamResponse,
+  Upstreams,
+  UpstreamTarget,
+} from './upstream.ts';
 
 /** Headers that only the gateway sets: what a client sent under these names never passes. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -63,7 +78,7 @@ export interface PooledUpstreams extends Upstreams {
   retain(targets: ReadonlyMap<string, UpstreamTarget>): void;
 }
 
-interface Channel {
+interface Channel extends Pick<SocketOptions, 'proxies' | 'ca'> {
   readonly memory: DecoderMemory;
   readonly connections: Dispatcher;
   /** To token services; absent: direct ones, which all channels share. */
@@ -97,6 +112,10 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
       if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
       return exchange(channelOf(target), target, request);
     },
+    async connect(target, request) {
+      if (closed) throw new UpstreamFailure('Connect', 'the gateway is shutting down');
+      return connect(channelOf(target), target, request);
+    },
     retain(targets) {
       for (const [target, channel] of channels) if (targets.get(target.id) !== target) retire(target, channel);
     },
@@ -119,6 +138,8 @@ function openChannel(
   const toTokenServices = signIn && proxies && openConnections(options);
   return {
     memory,
+    proxies,
+    ca,
     connections: openConnections({ ...options, pool: POOL }),
     toTokenServices,
     base,
@@ -151,6 +172,23 @@ async function exchange(channel: Channel, target: UpstreamTarget, request: Upstr
   return redactResponse(decoded, secretsOf(target, base, signature));
 }
 
+async function connect(channel: Channel, target: UpstreamTarget, request: SocketRequest): Promise<SocketResult> {
+  const { base, authorizer, proxies, ca } = channel;
+  const { signal, headers: given } = request;
+  if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false);
+  const headers = outgoingHeaders(target, { headers: given, body: undefined });
+  const path = joinPath(base, request.path);
+  const unsigned = { request: { method: 'GET', body: undefined, signal } as const, headers, host: hostOf(base), path };
+  const signature = authorizer && (await signIn(authorizer, unsigned));
+  Object.assign(headers, signature);
+  const { connectMs, firstByteMs } = target.timeouts;
+  const opened = await openSocket({ base, proxies, ca, timeoutMs: connectMs + firstByteMs, headers }, path, request);
+  const secrets = secretsOf(target, base, signature);
+  if (!('status' in opened)) return { kind: 'Open', socket: redactMessages(opened, secrets) };
+  authorizer?.answered(opened);
+  return { kind: 'Refused', response: redactResponse(opened, secrets) };
+}
+
 /** All secrets that the provider was sent. */
 function secretsOf(
   { credential }: UpstreamTarget,
@@ -166,7 +204,7 @@ function hostOf({ origin }: BaseAddress): string {
 }
 
 interface UnsignedRequest {
-  readonly request: UpstreamRequest;
+  readonly request: Pick<UpstreamRequest, 'method' | 'body' | 'signal'>;
   readonly headers: Readonly<Record<string, string>>;
   readonly host: string;
   readonly path: string;

@@ -3,6 +3,7 @@
  * the exact value is known to be a secret, so it is looked for in the bytes, as itself and in the encodings that
  * programs write it in. The mask has the value's length, so that lengths, ranges and binary frames stay right.
  */
+import type { MessageSocket } from '../message-socket.ts';
 import type { BaseAddress } from './address.ts';
 import type { UpstreamResponse } from './upstream.ts';
 
@@ -42,6 +43,22 @@ export function redactResponse(response: UpstreamResponse, secrets: readonly str
   if (needles.length === 0) return response;
   const headers = Object.entries(response.headers).map(([name, value]) => [name, redactText(value, needles)] as const);
   return { ...response, headers: Object.fromEntries(headers), body: new RedactedBody(response.body, needles) };
+}
+
+/** The socket with every one of these secrets masked in what it receives. */
+export function redactMessages(socket: MessageSocket, secrets: readonly string[]): MessageSocket {
+  const needles = secrets.filter(isSecret).flatMap(needlesOf);
+  if (needles.length === 0) return socket;
+  return {
+    async *messages() {
+      for await (const message of socket.messages()) yield mask(bufferOf(message), needles);
+    },
+    send: (message) => socket.send(message),
+    get closed() {
+      return socket.closed && { ...socket.closed, reason: redactText(socket.closed.reason, needles) };
+    },
+    close: (code, reason) => socket.close(code, reason),
+  };
 }
 
 function isSecret(value: string): boolean {

@@ -3,6 +3,7 @@
  * channel. Nothing here depends on a provider's protocol: rules for headers come with the target.
  */
 
+import type { MessageSocket } from '../message-socket.ts';
 import type { HeaderAllowList } from './headers.ts';
 
 /** A secret value that prints as [redacted] wherever it is logged, dumped or inspected. */
@@ -173,9 +174,22 @@ export function connectErrorOf(failure: UpstreamFailure): string {
   return 'TIMEOUT';
 }
 
+/** A WebSocket to a provider. */
+export interface SocketRequest extends Pick<UpstreamRequest, 'path' | 'headers' | 'signal'> {
+  /** The most bytes of one message; a larger one closes the socket. */
+  readonly maxMessageBytes: number;
+}
+
+/** The provider takes the WebSocket, or refuses it with a response. */
+export type SocketResult =
+  | { readonly kind: 'Open'; readonly socket: MessageSocket }
+  | { readonly kind: 'Refused'; readonly response: UpstreamResponse };
+
 export interface Upstreams {
   /** Resolves with the response as soon as its head is there. Rejects with UpstreamFailure only. */
   send(target: UpstreamTarget, request: UpstreamRequest): Promise<UpstreamResponse>;
+  /** Opens a WebSocket. Rejects with UpstreamFailure only. */
+  connect(target: UpstreamTarget, request: SocketRequest): Promise<SocketResult>;
   /** Refuses further requests; resolves when those in flight have ended. */
   close(): Promise<void>;
 }

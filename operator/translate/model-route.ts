@@ -36,6 +36,7 @@ const ENDPOINTS = {
   Videos: Endpoint.VIDEOS,
   Speech: Endpoint.SPEECH,
   Transcriptions: Endpoint.TRANSCRIPTIONS,
+  Realtime: Endpoint.REALTIME,
 } as const;
 const CHANNEL_ENDPOINTS = {
   Chat: ChannelEndpoint.CHAT,
@@ -316,9 +317,11 @@ function isLimited({ endpoints, contextTokens, maxOutputTokens }: ModelRouteMode
   return !endpoints.includes('Videos') && contextTokens !== undefined && maxOutputTokens !== undefined;
 }
 
+const OF_AUDIO: ReadonlySet<string> = new Set(['Speech', 'Transcriptions', 'Realtime']);
+
 /** No field of a request bounds its audio. */
 function lacksLimits({ endpoints, contextTokens, maxOutputTokens }: ModelRouteModel): boolean {
-  const isOfAudio = endpoints.some((endpoint) => endpoint === 'Speech' || endpoint === 'Transcriptions');
+  const isOfAudio = endpoints.some((endpoint) => OF_AUDIO.has(endpoint));
   return isOfAudio && (contextTokens === undefined || maxOutputTokens === undefined);
 }
 

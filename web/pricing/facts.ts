@@ -5,7 +5,16 @@ import type { Modality, ModelFacts } from './model-facts.ts';
 import type { PricingRow } from './price-list.ts';
 
 /** The uses of models that the filter offers. */
-export const USES = ['chat', 'vision', 'embeddings', 'images', 'videos', 'speech', 'transcriptions'] as const;
+export const USES = [
+  'chat',
+  'vision',
+  'embeddings',
+  'images',
+  'videos',
+  'speech',
+  'transcriptions',
+  'realtime',
+] as const;
 export type Use = (typeof USES)[number];
 
 export const USE_NAMES: Readonly<Record<Use, string>> = {
@@ -16,6 +25,7 @@ export const USE_NAMES: Readonly<Record<Use, string>> = {
   videos: 'Makes videos',
   speech: 'Speaks',
   transcriptions: 'Transcribes',
+  realtime: 'Talks',
 };
 
 /** The options of the filter by context: the least number of tokens. */
@@ -33,6 +43,7 @@ export function usesOf({ facts }: Pick<PricingRow, 'facts'>): Use[] {
     videos: endpoints.includes('Videos'),
     speech: endpoints.includes('Speech'),
     transcriptions: endpoints.includes('Transcriptions'),
+    realtime: endpoints.includes('Realtime'),
   };
   return USES.filter((use) => serves[use]);
 }

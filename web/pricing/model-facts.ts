@@ -1,6 +1,6 @@
 /** [P] A model's endpoints, inputs, outputs and limits, for pages and lists of models. */
 
-export type Endpoint = 'Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions';
+export type Endpoint = 'Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions' | 'Realtime';
 export type Modality = 'text' | 'image' | 'video' | 'audio' | 'embedding';
 
 export interface ModelFacts {
@@ -21,7 +21,15 @@ export interface ServedModel {
   readonly maxOutputTokens: number;
 }
 
-export const ENDPOINTS: readonly Endpoint[] = ['Chat', 'Embeddings', 'Images', 'Videos', 'Speech', 'Transcriptions'];
+export const ENDPOINTS: readonly Endpoint[] = [
+  'Chat',
+  'Embeddings',
+  'Images',
+  'Videos',
+  'Speech',
+  'Transcriptions',
+  'Realtime',
+];
 /** The paths of each endpoint. */
 const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Chat: ['/v1/chat/completions', '/v1/messages'],
@@ -30,18 +38,20 @@ const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Videos: ['/v1/videos'],
   Speech: ['/v1/audio/speech'],
   Transcriptions: ['/v1/audio/transcriptions', '/v1/audio/translations'],
+  Realtime: ['/v1/realtime'],
 };
 /** Further paths, of models that take images. */
 const PICTURE_PATHS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
   Images: ['/v1/images/edits', '/v1/images/variations'],
 };
-const OUTPUTS: Readonly<Record<Endpoint, Modality>> = {
-  Chat: 'text',
-  Embeddings: 'embedding',
-  Images: 'image',
-  Videos: 'video',
-  Speech: 'audio',
-  Transcriptions: 'text',
+const OUTPUTS: Readonly<Record<Endpoint, readonly Modality[]>> = {
+  Chat: ['text'],
+  Embeddings: ['embedding'],
+  Images: ['image'],
+  Videos: ['video'],
+  Speech: ['audio'],
+  Transcriptions: ['text'],
+  Realtime: ['text', 'audio'],
 };
 
 /** A model's facts over all routes that serve it: what any of them takes, within limits that hold on each. */
@@ -52,18 +62,18 @@ export function modelFacts(served: Iterable<ServedModel>): ModelFacts {
   return {
     endpoints,
     inputs: inputsOf(all, endpoints),
-    outputs: [...new Set(endpoints.map((endpoint) => OUTPUTS[endpoint]))],
+    outputs: [...new Set(endpoints.flatMap((endpoint) => OUTPUTS[endpoint]))],
     contextTokens: smallest(all.map(({ contextTokens }) => contextTokens)),
     maxOutputTokens: smallest(all.map(({ maxOutputTokens }) => maxOutputTokens)),
   };
 }
 
-/** A transcription reads audio, and a prompt of text if there is one. */
+/** A transcription and a session read audio, and text if there is any. */
 function inputsOf(all: readonly ServedModel[], endpoints: readonly Endpoint[]): readonly Modality[] {
   return [
     'text',
     ...(all.some(({ acceptsImages }) => acceptsImages) ? (['image'] as const) : []),
-    ...(endpoints.includes('Transcriptions') ? (['audio'] as const) : []),
+    ...(endpoints.includes('Transcriptions') || endpoints.includes('Realtime') ? (['audio'] as const) : []),
   ];
 }
 

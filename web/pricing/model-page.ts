@@ -157,6 +157,7 @@ const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
   Videos: 'Make a video',
   Speech: 'Make speech',
   Transcriptions: 'Transcribe audio',
+  Realtime: 'Talk to it',
 };
 
 function renderCalls(row: PricingRow, endpoint: Endpoint, gatewayUrl: string | undefined): Html {

@@ -19,6 +19,8 @@ export interface Endpoint<Facts> {
   asks(facts: Facts): Asks;
   /** Undefined: the candidate's provider cannot serve it. */
   converter(facts: Facts, candidate: Candidate): Converter | undefined;
+  /** Absent: it is served by a converter. */
+  serves?(candidate: Candidate): boolean;
   /** Throws GatewayError for what the candidate's model does not allow. Absent: everything is allowed. */
   check?(facts: Facts, candidate: Candidate, received: Received): void;
   /** Absent: its input has no tokens. */
@@ -59,6 +61,7 @@ export function callOf<Facts>(endpoint: Endpoint<Facts>, facts: Facts, received:
     uses: (candidate) => endpoint.uses?.(facts, candidate) ?? NO_USES,
     unbounded: (candidate) => endpoint.unbounded?.(facts, candidate, received) ?? false,
     converter: (candidate) => endpoint.converter(facts, candidate),
+    ...(endpoint.serves && { serves: (candidate: Candidate) => endpoint.serves?.(candidate) ?? false }),
     unservable: (candidates) => endpoint.unservable?.(facts, candidates),
   };
 }

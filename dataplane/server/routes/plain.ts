@@ -10,6 +10,7 @@ import { files } from './files.ts';
 import { geminiModels } from './gemini-models.ts';
 import { key } from './key.ts';
 import { models } from './models.ts';
+import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
 import { usage } from './usage.ts';
 import { videos } from './videos.ts';
@@ -31,6 +32,7 @@ export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
     conversations,
     files,
     batches,
+    realtime,
   ])
     addRoutes(app, deps);
   done();

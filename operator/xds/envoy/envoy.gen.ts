@@ -340,6 +340,11 @@ export interface RouteAction {
   readonly timeout?: Duration | undefined;
   readonly retryPolicy?: RetryPolicy | undefined;
   readonly idleTimeout?: Duration | undefined;
+  readonly upgradeConfigs?: readonly RouteAction_UpgradeConfig[] | undefined;
+}
+
+export interface RouteAction_UpgradeConfig {
+  readonly upgradeType?: string | undefined;
 }
 
 export interface RetryPolicy {
@@ -3972,7 +3977,7 @@ export const Route_Match: MessageFns<Route_Match> = {
 };
 
 function createBaseRouteAction(): RouteAction {
-  return { cluster: '', timeout: undefined, retryPolicy: undefined, idleTimeout: undefined };
+  return { cluster: '', timeout: undefined, retryPolicy: undefined, idleTimeout: undefined, upgradeConfigs: [] };
 }
 
 export const RouteAction: MessageFns<RouteAction> = {
@@ -3988,6 +3993,11 @@ export const RouteAction: MessageFns<RouteAction> = {
     }
     if (message.idleTimeout !== undefined) {
       Duration.encode(message.idleTimeout, writer.uint32(194).fork()).join();
+    }
+    if (message.upgradeConfigs !== undefined && message.upgradeConfigs.length !== 0) {
+      for (const v of message.upgradeConfigs) {
+        RouteAction_UpgradeConfig.encode(v!, writer.uint32(202).fork()).join();
+      }
     }
     return writer;
   },
@@ -4035,6 +4045,63 @@ export const RouteAction: MessageFns<RouteAction> = {
             }
 
             message.idleTimeout = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 25: {
+            if (tag !== 202) {
+              break;
+            }
+
+            const el = RouteAction_UpgradeConfig.decode(reader, reader.uint32());
+            if (el !== undefined) {
+              message.upgradeConfigs!.push(el);
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRouteAction_UpgradeConfig(): RouteAction_UpgradeConfig {
+  return { upgradeType: '' };
+}
+
+export const RouteAction_UpgradeConfig: MessageFns<RouteAction_UpgradeConfig> = {
+  encode(message: RouteAction_UpgradeConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.upgradeType !== undefined && message.upgradeType !== '') {
+      writer.uint32(10).string(message.upgradeType);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_UpgradeConfig {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRouteAction_UpgradeConfig() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.upgradeType = reader.string();
             continue;
           }
         }

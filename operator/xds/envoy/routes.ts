@@ -35,7 +35,14 @@ export function buildRoutes(): Uint8Array {
         routes: [
           {
             match: { prefix: '/' },
-            route: { cluster: NAMES.cluster, timeout: NEVER, idleTimeout: NEVER, retryPolicy: RETRY },
+            route: {
+              cluster: NAMES.cluster,
+              timeout: NEVER,
+              idleTimeout: NEVER,
+              retryPolicy: RETRY,
+              // sessions; the proxies refuse other upgrades in the words of their endpoints
+              upgradeConfigs: [{ upgradeType: 'websocket' }],
+            },
             requestBodyBufferLimit: { value: RETRY_BUFFER_BYTES },
           },
         ],

@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { edgeResources, healthCheckKind } from '../../../operator/xds/envoy/edge.ts';
 import type { FleetEndpoint } from '../../../operator/xds/envoy/cluster.ts';
@@ -18,6 +19,9 @@ import { tempFolder } from '../../support/cli.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import { startGateway } from '../../support/gateway.ts';
 import type { TestGateway } from '../../support/gateway.ts';
+import { realtimeManifests } from '../../api/realtime/realtime-stack.ts';
+import { startRealtimeProvider } from '../../support/realtime-provider.ts';
+import type { RealtimeProvider } from '../../support/realtime-provider.ts';
 import { freePort } from '../../support/free-port.ts';
 import { KEYS, keysManifest, platformManifest } from '../../support/manifests.ts';
 import { gate, startMockProvider } from '../../support/mock-provider.ts';
@@ -48,6 +52,7 @@ function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], 
 
 describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000 }, () => {
   let openai: MockProvider;
+  let realtime: RealtimeProvider;
   let anthropic: MockProvider;
   let first: TestGateway;
   let second: TestGateway;
@@ -57,9 +62,11 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
 
   beforeAll(async () => {
     [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
+    realtime = await startRealtimeProvider();
     const files = {
       'keys.yaml': keysManifest(),
       'platform.yaml': platformManifest({ openaiUrl: openai.url, anthropicUrl: anthropic.url }),
+      'realtime.yaml': realtimeManifests(realtime.url),
     };
     [first, second] = await Promise.all([startGateway({ files }), startGateway({ files })]);
     server = await testDistribution();
@@ -71,7 +78,7 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
   afterAll(async () => {
     await edge?.[Symbol.asyncDispose]();
     await server?.stop();
-    await Promise.all([openai, anthropic].map((each) => each?.stop()));
+    await Promise.all([openai, anthropic, realtime].map((each) => each?.stop()));
     await Promise.all([first, second].map((each) => each?.stop()));
   });
 
@@ -102,6 +109,23 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
   it('accepts its whole configuration', () => {
     assert.equal(server.figures().rejectionsTotal, 0, edge.log());
     assert.doesNotMatch(edge.log(), /deprecat|rejected|error/i);
+  });
+
+  it('passes sessions over a WebSocket on, and the refusals of others', async () => {
+    const ws = `${url.replace('http', 'ws')}/v1/realtime?model=talker`;
+    const socket = new WebSocket(ws, { headers: { authorization: `Bearer ${KEYS.main}` } });
+    const [created] = (await once(socket, 'message')) as [Buffer];
+    assert.equal(JSON.parse(created.toString('utf8')).session.model, 'talker');
+    const session = await realtime.session(0);
+    socket.send(JSON.stringify({ type: 'input_audio_buffer.clear' }));
+    await session.next('input_audio_buffer.clear');
+    socket.close(1000);
+    await session.closed;
+    const refused = new WebSocket(ws);
+    refused.on('error', () => undefined);
+    const [, response] = (await once(refused, 'unexpected-response')) as [unknown, { readonly statusCode: number }];
+    assert.equal(response.statusCode, 401);
+    refused.terminate();
   });
 
   it('serves SDKs from both proxies, each in its dialect', async () => {

@@ -196,6 +196,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/clock.ts': { may: [] },
   'dataplane/content-coding.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
+  'dataplane/message-socket.ts': { may: [], packages: ['ws'] },
   'dataplane/foreign-page.ts': { may: [] },
   'dataplane/memory-budget.ts': { may: ['dataplane/errors.ts', 'dataplane/state'] },
   'dataplane/ledger-check.ts': { may: ['dataplane/admin', 'dataplane/clock.ts', 'dataplane/ledger'] },
@@ -230,8 +231,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
   },
   'dataplane/upstream': {
-    may: ['dataplane/content-coding.ts', 'dataplane/sealing/account-value.ts'],
-    packages: ['undici', '@smithy/core', '@smithy/signature-v4'],
+    may: ['dataplane/content-coding.ts', 'dataplane/message-socket.ts', 'dataplane/sealing/account-value.ts'],
+    packages: ['undici', 'ws', '@smithy/core', '@smithy/signature-v4'],
   },
   'dataplane/state': {
     may: [
@@ -266,6 +267,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/kept',
       'dataplane/memory-budget.ts',
       'contract/snapshot',
+      'dataplane/message-socket.ts',
       'dataplane/state',
       'dataplane/protocol',
       'dataplane/sealing',
@@ -324,6 +326,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/content-coding.ts',
       'dataplane/errors.ts',
       'dataplane/memory-budget.ts',
+      'dataplane/message-socket.ts',
       'dataplane/listen.ts',
       'dataplane/stored',
       'contract/snapshot',
@@ -334,7 +337,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/telemetry/call-report.ts',
       ...LEDGER_CONTRACT,
     ],
-    packages: ['fastify'],
+    packages: ['fastify', 'ws'],
   },
   'dataplane/polled-files.ts': { may: [] },
   'dataplane/rotation.ts': { may: ['dataplane/clock.ts', 'dataplane/ledger/ledger.ts'], packages: ['pino'] },
@@ -385,6 +388,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     gemini: [],
     openai: ['audio'],
     platforms: [],
+    realtime: [],
 
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['clients', 'providers'],

@@ -70,6 +70,7 @@ class Scene {
         const { status, headers = {}, pieces = [] } = reply;
         return Promise.resolve({ status, headers, body: this.#body(pieces) });
       },
+      connect: () => Promise.reject(new Error('no socket is opened')),
       close: () => Promise.resolve(),
     };
   }

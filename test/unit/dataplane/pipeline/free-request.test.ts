@@ -71,6 +71,7 @@ describe('a request about something stored', () => {
           reply instanceof UpstreamFailure
             ? Promise.reject(reply)
             : Promise.resolve({ status: reply.status, headers: {}, body }),
+        connect: () => Promise.reject(new Error('no socket is opened')),
         close: () => Promise.resolve(),
       },
     };

@@ -1,0 +1,139 @@
+/**
+ * [P] Bounds what the next response of a session can read and write, by everything that the session was sent: a token is
+ * at least a byte of text, and audio has at most TOKENS_PER_SECOND. No response reads more than the model's context.
+ */
+import { estimateTokens } from '../../protocol/estimate.ts';
+import type { AddedContent } from '../../protocol/realtime/client-events.ts';
+import type { SessionChange } from '../../protocol/realtime/session.ts';
+import type { ModelState } from '../../state/state.ts';
+
+/** OpenAI counts ten tokens for a second of a user's audio. Twice that is held, for other models. */
+const TOKENS_PER_SECOND = 20;
+const USUAL_TOKENS_PER_SECOND = 10;
+const PCM_BYTES_PER_SECOND = 48_000;
+const COMPACT_BYTES_PER_SECOND = 8_000;
+/** Upper bound of what a provider's template adds to a session, and to each of its events. */
+const SESSION_TOKENS = 1024;
+const EVENT_TOKENS = 16;
+/** A session holds money for so many further tokens at a time, so that not each piece of audio needs a new hold. */
+export const SLICE_TOKENS = 4096;
+
+type Limits = Pick<ModelState, 'contextTokens' | 'maxOutputTokens' | 'imageTokens'>;
+
+/** A change of the session that its provider has not confirmed. */
+interface AskedChange {
+  readonly eventId: string;
+  readonly change: SessionChange;
+}
+
+/** What is known of the session's settings. */
+interface Settings {
+  readonly maxOutputTokens: number;
+  readonly beginsResponses: boolean;
+  readonly bytes: number;
+}
+
+export class Conversation {
+  readonly #model: Limits;
+  #tokens = 0;
+  #estimated = 0;
+  /** As OpenAI begins sessions, until the provider says how this one is. */
+  #settings: Settings = { maxOutputTokens: Infinity, beginsResponses: true, bytes: 0 };
+  #asked: readonly AskedChange[] = [];
+  #isCompact = false;
+
+  constructor(model: Limits) {
+    this.#model = model;
+  }
+
+  /** Counts what an event adds, which every later response may read. */
+  add({ textBytes, audioBytes, images }: Pick<AddedContent, 'textBytes' | 'audioBytes' | 'images'>): void {
+    const seconds = audioBytes / this.bytesPerSecond;
+    const ofImages = images * this.#model.imageTokens;
+    const ofForm = textBytes > 0 ? EVENT_TOKENS : 0;
+    this.#tokens += textBytes + ofForm + seconds * TOKENS_PER_SECOND + ofImages;
+    this.#estimated += estimateTokens(textBytes) + seconds * USUAL_TOKENS_PER_SECOND + ofImages;
+  }
+
+  /** Something may make the provider read any amount: every response may now fill the context. */
+  fill(): void {
+    this.#tokens = this.#model.contextTokens;
+  }
+
+  /** Counts what a response has written, which later ones read. */
+  addOutput(tokens: number): void {
+    this.#tokens += tokens;
+    this.#estimated += tokens;
+  }
+
+  /** The client asks for a change, which may be in force from now on, or may be refused. */
+  ask(eventId: string, change: SessionChange): void {
+    this.#isCompact ||= change.compactAudio;
+    this.#asked = [...this.#asked, { eventId, change }];
+  }
+
+  /** The provider confirms the earliest change that it has not confirmed, or tells how the session begins. */
+  confirm(session: SessionChange | undefined, updated: boolean): void {
+    const first = updated ? this.#asked[0] : undefined;
+    if (first) this.#asked = this.#asked.slice(1);
+    const change = session ?? first?.change;
+    if (!change) return;
+    this.#isCompact ||= change.compactAudio;
+    const { maxOutputTokens, beginsResponses } = this.#settings;
+    this.#settings = {
+      maxOutputTokens: change.maxOutputTokens ?? maxOutputTokens,
+      beginsResponses: change.beginsResponses ?? beginsResponses,
+      bytes: session ? session.bytes : this.#settings.bytes + change.bytes,
+    };
+  }
+
+  /** The provider refuses the change that this event asked for. */
+  refuse(eventId: string): void {
+    this.#asked = this.#asked.filter((asked) => asked.eventId !== eventId);
+  }
+
+  /** Whether a change that this event asked for is neither confirmed nor refused. */
+  awaits(eventId: string): boolean {
+    return this.#asked.some((asked) => asked.eventId === eventId);
+  }
+
+  /** Whether the provider may begin a response that the client has not asked for. */
+  get beginsResponses(): boolean {
+    return this.#settings.beginsResponses || this.#asked.some(({ change }) => change.beginsResponses === true);
+  }
+
+  /** The most tokens that a response may have, as the session says. */
+  get outputTokens(): number {
+    const asked = this.#asked.map(({ change }) => change.maxOutputTokens ?? 0);
+    return this.limited(Math.max(this.#settings.maxOutputTokens, ...asked));
+  }
+
+  /** A limit of output tokens, within what the model can. */
+  limited(tokens: number): number {
+    return Math.min(tokens, this.#model.maxOutputTokens);
+  }
+
+  /** The most tokens that a response which began now would read. */
+  get inputTokens(): number {
+    return Math.min(this.#model.contextTokens, Math.ceil(this.#tokens) + this.#settingsBytes + SESSION_TOKENS);
+  }
+
+  /** The same with room for what comes next, by whole slices. */
+  get inputTokensAhead(): number {
+    const slices = Math.floor(this.inputTokens / SLICE_TOKENS) + 1;
+    return Math.min(this.#model.contextTokens, slices * SLICE_TOKENS);
+  }
+
+  /** What a response is likely to have read, where its provider does not say. */
+  get estimatedInputTokens(): number {
+    return Math.min(this.inputTokens, Math.ceil(this.#estimated) + estimateTokens(this.#settingsBytes));
+  }
+
+  get bytesPerSecond(): number {
+    return this.#isCompact ? COMPACT_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND;
+  }
+
+  get #settingsBytes(): number {
+    return this.#asked.reduce((sum, { change }) => sum + change.bytes, this.#settings.bytes);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Serves one session from the request for its upgrade to its last event: opens it, relays it, and settles it once, however
+ * it ends. The client is told of the end only after the settlement.
+ */
+import type { MessageSocket } from '../../message-socket.ts';
+import type { CallOutcome, CallRecord, PipelineDeps } from '../context.ts';
+import { errorOutcome } from '../error-outcome.ts';
+import { report } from '../report.ts';
+import { sendOutcome } from '../send-outcome.ts';
+import { settle } from '../settle.ts';
+import type { SettledOutcome } from '../settle.ts';
+import { openSession } from './open-session.ts';
+import type { OpenedSession } from './open-session.ts';
+import { closeOf, errorOf, outcomeOf, statusOfEnd } from './session-end.ts';
+import type { SessionEnd } from './session-end.ts';
+import { RealtimeSession } from './session.ts';
+
+export interface SessionClient {
+  /** Completes the client's upgrade. Rejects with ClientDisconnected. */
+  readonly upgrade: () => Promise<MessageSocket>;
+  /** Calls `drain` once when the process drains, at once if it does already. Returns a function that forgets it. */
+  readonly onDrain: (drain: () => void) => () => void;
+}
+
+/** Never rejects: every error is sent to the client, as HTTP before its upgrade. */
+export async function serveSession(deps: PipelineDeps, record: CallRecord, client: SessionClient): Promise<void> {
+  let opened: OpenedSession | undefined;
+  let socket: MessageSocket;
+  try {
+    opened = await openSession(deps, record);
+    socket = await client.upgrade();
+  } catch (error) {
+    opened?.provider.close(1000, '');
+    const settled = await settle(deps, record, errorOutcome(deps, record, error));
+    report(deps, record, { settled, status: sendOutcome(deps, record, settled) });
+    return;
+  }
+  const session = new RealtimeSession(deps, { record, ...opened, client: socket });
+  const forget = client.onDrain(() => session.drain());
+  record.session = session.bill;
+  record.abort.signal.addEventListener('abort', () => {
+    const outcome = errorOutcome(deps, record, undefined);
+    if (record.holdLost && outcome.kind === 'Error') session.stop(outcome.error, false);
+  });
+  const { end, isBusy } = await session.run();
+  forget();
+  const outcome = record.holdLost ? errorOutcome(deps, record, undefined) : outcomeOf(end, isBusy);
+  const settled = await settle(deps, record, outcome);
+  const { error, closed } = toldOf(end, settled);
+  if (error) await session.tell(error);
+  socket.close(closed.code, closed.reason);
+  report(deps, record, { settled, status: statusOfEnd(error) });
+}
+
+/** What the client is told: of the session's end, or that its settlement is not recorded in time. */
+function toldOf(
+  end: SessionEnd,
+  { outcome }: SettledOutcome,
+): { readonly error: ReturnType<typeof errorOf>; readonly closed: ReturnType<typeof closeOf> } {
+  const late = lateError(outcome);
+  if (!late || errorOf(end)) return { error: errorOf(end), closed: closeOf(end) };
+  return { error: late, closed: closeOf({ kind: 'Ended', error: late, isFault: false }) };
+}
+
+function lateError(outcome: CallOutcome): ReturnType<typeof errorOf> {
+  return outcome.kind === 'Error' ? outcome.error : undefined;
+}

@@ -1,0 +1,254 @@
+/**
+ * [P] What a session has cost and may still cost: the exact figures of responses that have ended, and the worst case of
+ * those that run, were asked for, or may be begun by the provider. The session's hold is never less than their sum.
+ */
+import { BillSum, worstCaseNanoUsd } from '#price/price.ts';
+import type { Consumption, Modality, PartUsage } from '#price/price.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
+import type { ReportedUsage } from '../../protocol/converter.ts';
+import { estimateTokens } from '../../protocol/estimate.ts';
+import type { TranscriptionUsage } from '../../protocol/realtime/usage.ts';
+import type { Candidate } from '../../state/state.ts';
+import type { CallProgress, UsageSource } from '#usage/record.ts';
+import { possibleRegions, possibleTiers, servedRegions, servedTiers } from '../service-tiers.ts';
+import type { Conversation } from './conversation.ts';
+import type { Transcriptions } from './transcriptions.ts';
+
+/** The most that a response can consume, as it was held for. */
+export interface ResponseBounds {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly estimatedInputTokens: number;
+}
+
+/** A response that the provider has begun and not ended. */
+interface RunningResponse extends ResponseBounds {
+  textBytes: number;
+  audioBytes: number;
+}
+
+/** A response that the client has asked for and the provider has not begun. */
+interface AskedResponse extends ResponseBounds {
+  readonly eventId: string;
+}
+
+/** OpenAI counts twenty tokens for a second of audio that a model speaks. */
+const SPOKEN_TOKENS_PER_SECOND = 20;
+/** Sums of fractions are rounded once, and each worst case by itself. */
+const ROUNDING_NANO_USD = 2n;
+const MODALITIES: readonly Modality[] = ['audioInput', 'audioOutput', 'imageInput'];
+
+type BilledCandidate = Pick<Candidate, 'target' | 'model' | 'cost' | 'costOf' | 'priceOf'>;
+
+export class SessionBill {
+  readonly #price: CompiledPrice;
+  readonly #candidate: BilledCandidate;
+  readonly #conversation: Conversation;
+  readonly #transcriptions: Transcriptions;
+  readonly #asked: AskedResponse[] = [];
+  readonly #running = new Map<string, RunningResponse>();
+  readonly #billed = new BillSum();
+  readonly #upstream = new BillSum();
+  /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
+  readonly #transcribed = new BillSum();
+  readonly #transcribedUpstream = new BillSum();
+  #tokens: TokenCounts = NO_TOKENS;
+  #usageSource: UsageSource = 'Provider';
+
+  constructor(
+    price: CompiledPrice,
+    candidate: BilledCandidate,
+    parts: { readonly conversation: Conversation; readonly transcriptions: Transcriptions },
+  ) {
+    this.#price = price;
+    this.#candidate = candidate;
+    this.#conversation = parts.conversation;
+    this.#transcriptions = parts.transcriptions;
+  }
+
+  /** The ids of responses that run. */
+  get running(): readonly string[] {
+    return [...this.#running.keys()];
+  }
+
+  /** How many responses the client waits for. */
+  get asked(): number {
+    return this.#asked.length;
+  }
+
+  /** The client asks for a response. If the provider begins others, it may turn out to be any of them. */
+  ask(eventId: string, maxOutputTokens: number | undefined): ResponseBounds {
+    const { outputTokens, beginsResponses } = this.#conversation;
+    const own = this.#conversation.limited(maxOutputTokens ?? outputTokens);
+    const bounds = { ...this.#bounds, outputTokens: beginsResponses ? Math.max(own, outputTokens) : own };
+    this.#asked.push({ ...bounds, eventId });
+    return bounds;
+  }
+
+  /** The provider refuses to begin the response that this event asked for. Returns false if none did. */
+  refuse(eventId: string): boolean {
+    const index = this.#asked.findIndex((asked) => asked.eventId === eventId);
+    if (index >= 0) this.#asked.splice(index, 1);
+    return index >= 0;
+  }
+
+  /** The provider begins a response. Returns its bounds, and whether the client has asked for it. */
+  begin(responseId: string): { readonly bounds: ResponseBounds; readonly isAsked: boolean } {
+    const asked = this.#asked.shift();
+    const bounds = asked ?? this.#bounds;
+    this.#running.set(responseId, { ...bounds, textBytes: 0, audioBytes: 0 });
+    return { bounds, isAsked: asked !== undefined };
+  }
+
+  /** Counts what a response has brought, by which it is billed if its end does not come. */
+  addOutput(responseId: string, { textBytes, audioBytes }: Pick<RunningResponse, 'textBytes' | 'audioBytes'>): void {
+    const response = this.#running.get(responseId);
+    if (!response) return;
+    response.textBytes += textBytes;
+    response.audioBytes += audioBytes;
+  }
+
+  /** Bills a response that has ended. Without figures, it is billed by what has come of it. Returns its tokens. */
+  end(responseId: string, usage: ReportedUsage | undefined): TokenCounts {
+    const response = this.#running.get(responseId) ?? { ...this.#bounds, textBytes: 0, audioBytes: 0 };
+    this.#running.delete(responseId);
+    if (!usage && this.#usageSource === 'Provider') this.#usageSource = 'Estimated';
+    const part = usage ? this.#reported(usage, response) : this.#seen(response);
+    this.#add(part);
+    this.#conversation.addOutput(part.tokens.output);
+    return part.tokens;
+  }
+
+  /** Bills responses whose end does not come by what has come; those of which nothing has come only if `all`. */
+  cut(all: boolean): void {
+    for (const [responseId, response] of this.#running) {
+      this.#running.delete(responseId);
+      if (!all && response.textBytes + response.audioBytes === 0) continue;
+      if (this.#usageSource !== 'Implausible') this.#usageSource = 'Partial';
+      this.#add(this.#seen(response));
+    }
+  }
+
+  /** Bills what another model has written down. */
+  transcribed(usage: TranscriptionUsage, model: string): void {
+    const price = this.#candidate.priceOf(model);
+    if (price) this.#transcribed.add(...transcriptionOf(usage, { model, price }));
+    const cost = this.#candidate.costOf(model);
+    if (cost) this.#transcribedUpstream.add(...transcriptionOf(usage, { model, price: cost }));
+    if (!usage.tokens) return;
+    this.#tokens = plus(this.#tokens, countsOf(usage.tokens));
+  }
+
+  /** What must be held: what was spent, and the most that what runs and what may come next can cost. */
+  get neededNanoUsd(): bigint {
+    const worst = [...this.#running.values(), ...this.#asked].reduce((sum, each) => sum + this.#worstOf(each), 0n);
+    const next = this.#conversation.beginsResponses ? this.#worstOf(this.#ahead) : 0n;
+    const most = worst + next + this.#transcriptions.worstNanoUsd(this.#candidate);
+    return this.#spentNanoUsd + most + (most > 0n ? ROUNDING_NANO_USD : 0n);
+  }
+
+  /** What the session would be billed if it ended now. */
+  get progress(): CallProgress {
+    const { lines } = this.#billed.bill;
+    const running = new BillSum();
+    for (const response of this.#running.values()) running.add(this.#price, consumptionOf(this.#seen(response)));
+    const { bill } = running;
+    return {
+      costNanoUsd: this.#spentNanoUsd + bill.costNanoUsd,
+      lines: [...lines, ...bill.lines, ...this.#transcribed.bill.lines],
+      tokens: [...this.#running.values()].reduce((sum, each) => plus(sum, this.#seen(each).tokens), this.#tokens),
+      usageSource: this.#running.size > 0 ? 'Partial' : this.#usageSource,
+      ...(this.#candidate.cost && { upstreamCostNanoUsd: this.#upstreamNanoUsd }),
+    };
+  }
+
+  get #spentNanoUsd(): bigint {
+    return this.#billed.bill.costNanoUsd + this.#transcribed.bill.costNanoUsd;
+  }
+
+  get #upstreamNanoUsd(): bigint {
+    return this.#upstream.bill.costNanoUsd + this.#transcribedUpstream.bill.costNanoUsd;
+  }
+
+  get #bounds(): ResponseBounds {
+    const { inputTokens, outputTokens, estimatedInputTokens } = this.#conversation;
+    return { inputTokens, outputTokens, estimatedInputTokens };
+  }
+
+  get #ahead(): ResponseBounds {
+    return { ...this.#bounds, inputTokens: this.#conversation.inputTokensAhead };
+  }
+
+  #worstOf({ inputTokens, outputTokens }: ResponseBounds): bigint {
+    return worstCaseNanoUsd(this.#price, {
+      inputTokens,
+      outputTokens,
+      generations: 0,
+      oneHourCache: false,
+      serviceTiers: possibleTiers(undefined, this.#price, this.#candidate),
+      regions: possibleRegions(undefined, this.#price),
+      modalities: MODALITIES,
+    });
+  }
+
+  #add(part: PartUsage): void {
+    this.#billed.add(this.#price, consumptionOf(part));
+    const { cost } = this.#candidate;
+    if (cost) this.#upstream.add(cost, consumptionOf(part));
+    this.#tokens = plus(this.#tokens, part.tokens);
+  }
+
+  /** A provider that reports more than the model can is wrong. */
+  #reported(usage: ReportedUsage, { outputTokens }: ResponseBounds): PartUsage {
+    const reported = countsOf(usage);
+    const { contextTokens } = this.#candidate.model;
+    const cached = Math.min(reported.cached, contextTokens);
+    const input = Math.min(reported.input, contextTokens - cached);
+    const output = Math.min(reported.output, outputTokens);
+    const tokens = { ...NO_TOKENS, input, cached, output };
+    if (cached !== reported.cached || input !== reported.input || output !== reported.output)
+      this.#usageSource = 'Implausible';
+    return { tokens, details: usage.details, ...SERVED };
+  }
+
+  /** What has come of a response, and what it is likely to have read. */
+  #seen({ textBytes, audioBytes, outputTokens, estimatedInputTokens }: RunningResponse): PartUsage {
+    const spoken = Math.ceil((audioBytes / this.#conversation.bytesPerSecond) * SPOKEN_TOKENS_PER_SECOND);
+    const output = Math.min(outputTokens, estimateTokens(textBytes) + spoken);
+    const tokens = { ...NO_TOKENS, input: estimatedInputTokens, output };
+    return { tokens, details: { audioOutput: spoken }, ...SERVED };
+  }
+}
+
+const SERVED = { serviceTiers: servedTiers(undefined, undefined), regions: servedRegions(undefined, undefined) };
+
+function consumptionOf(part: PartUsage): Consumption {
+  return { ...part, parts: [part], generations: 0 };
+}
+
+/** The price and the consumption of a transcription. */
+function transcriptionOf(
+  { tokens, served }: TranscriptionUsage,
+  other: { readonly model: string; readonly price: CompiledPrice },
+): [CompiledPrice, Consumption] {
+  if (other.price.perAudio || !tokens)
+    return [other.price, { tokens: NO_TOKENS, parts: [], generations: 1, made: served, served }];
+  const part = { tokens: countsOf(tokens), details: tokens.details, other, ...SERVED };
+  return [other.price, { ...part, parts: [part], generations: 0 }];
+}
+
+function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {
+  return { ...NO_TOKENS, input, cached, output };
+}
+
+function plus(a: TokenCounts, b: TokenCounts): TokenCounts {
+  return {
+    input: a.input + b.input,
+    cached: a.cached + b.cached,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    output: a.output + b.output,
+  };
+}

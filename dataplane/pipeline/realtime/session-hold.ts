@@ -1,0 +1,101 @@
+/**
+ * The money that a session holds: renewed before it is used up, one step after the other. Each step records what the
+ * session has cost so far, so that a process that dies is billed for exactly that.
+ */
+import { GatewayError } from '../../errors.ts';
+import { moneyLimits } from '../admit.ts';
+import type { Admitted, PipelineDeps } from '../context.ts';
+import { originOf } from '../origin.ts';
+import { outOfMoney, readFunds } from '../out-of-money.ts';
+import { NO_TOKENS_LOAD } from '../../ledger/load.ts';
+import type { AdmitResult } from '../../ledger/ledger.ts';
+import type { SessionBill } from './session-bill.ts';
+
+/** How many times a hold is tried again with newer limits after an edit. */
+const MAX_STALE_RETRIES = 5;
+
+export class SessionHold {
+  readonly #deps: PipelineDeps;
+  readonly #admitted: Admitted;
+  readonly #bill: Pick<SessionBill, 'neededNanoUsd' | 'progress'>;
+  #heldNanoUsd: bigint;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(deps: PipelineDeps, admitted: Admitted, bill: Pick<SessionBill, 'neededNanoUsd' | 'progress'>) {
+    this.#deps = deps;
+    this.#admitted = admitted;
+    this.#bill = bill;
+    this.#heldNanoUsd = admitted.heldNanoUsd;
+  }
+
+  /**
+   * Holds what is needed now, unless as much is held already. Rejects with GatewayError if there is too little money, or
+   * the key is no longer accepted; and with LedgerUnavailable.
+   */
+  cover(): Promise<void> {
+    return this.#bill.neededNanoUsd <= this.#heldNanoUsd && !this.#isRenewing ? Promise.resolve() : this.#next(false);
+  }
+
+  /** Records what was spent, and holds no more than is needed. Rejects as `cover` does. */
+  record(): Promise<void> {
+    return this.#next(true);
+  }
+
+  #steps = 0;
+
+  get #isRenewing(): boolean {
+    return this.#steps > 0;
+  }
+
+  async #next(always: boolean): Promise<void> {
+    this.#steps++;
+    const step = this.#last.catch(() => undefined).then(() => this.#renew(always));
+    this.#last = step;
+    try {
+      await step;
+    } finally {
+      this.#steps--;
+    }
+  }
+
+  async #renew(always: boolean): Promise<void> {
+    const needed = this.#bill.neededNanoUsd;
+    if (!always && needed <= this.#heldNanoUsd) return;
+    for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
+      const result = await this.#admit(needed);
+      if (result.outcome === 'Held') {
+        this.#heldNanoUsd = result.heldNanoUsd;
+        return;
+      }
+      if (result.outcome === 'Short') throw await this.#shortage(result, needed);
+    }
+    const message = 'The limits of this key are being changed. Open another session.';
+    throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
+  }
+
+  #admit(amountNanoUsd: bigint): Promise<AdmitResult> {
+    const { routed, candidate } = this.#admitted;
+    return this.#deps.ledger.admit({
+      origin: originOf(routed, candidate),
+      limits: moneyLimits(this.#deps, routed),
+      load: NO_TOKENS_LOAD,
+      amountNanoUsd,
+      minimumNanoUsd: amountNanoUsd,
+      progress: this.#bill.progress,
+    });
+  }
+
+  async #shortage(
+    { limit, availableNanoUsd }: Extract<AdmitResult, { outcome: 'Short' }>,
+    neededNanoUsd: bigint,
+  ): Promise<GatewayError> {
+    const { key } = this.#admitted.routed;
+    return outOfMoney(await readFunds(this.#deps, key, limit), {
+      costNanoUsd: neededNanoUsd,
+      neededNanoUsd,
+      freeNanoUsd: availableNanoUsd,
+      fittingOutput: undefined,
+      thinkingBudget: undefined,
+    });
+  }
+}
