@@ -67,7 +67,26 @@ annotations:
 {{ include "gateway.component" (list . "operator") }}.{{ .Release.Namespace }}.svc
 {{- end }}
 
+{{/* The headless Service of the proxies. */}}
+{{- define "gateway.fleetName" -}}
+{{ include "gateway.name" . }}-fleet
+{{- end }}
+
 {{/* The component behind the Service with the gateway's name. */}}
 {{- define "gateway.front" -}}
 {{ .Values.edge.enabled | ternary "edge" "dataplane" }}
 {{- end }}
+
+{{/* The names of the sidecars' webhook, and of its cluster-wide objects. */}}
+{{- define "gateway.webhookName" -}}
+{{ include "gateway.name" . }}-webhook
+{{- end }}
+
+{{- define "gateway.sidecarName" -}}
+{{ include "gateway.clusterName" (list . (printf "%s-sidecar" (include "gateway.name" .))) }}
+{{- end }}
+
+{{/* The folders of certificates. */}}
+{{- define "gateway.consoleTlsFolder" -}}/var/run/secrets/modelgateway.dev/console-tls{{- end }}
+
+{{- define "gateway.edgeTlsFolder" -}}/etc/envoy-tls{{- end }}
