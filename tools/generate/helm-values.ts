@@ -1,7 +1,7 @@
 /**
- * A chart's values.schema.json and README.md out of the comments of its values.yaml. The comment above a value says
- * what it is; a comment line `@schema {…}` adds to the schema that follows from the default. `like: NAME` there means:
- * also all that the top-level value NAME has.
+ * A chart's values.schema.json and README.md out of the comments of its values.yaml. The text of a value begins with
+ * `# --`, as helm-docs, IDEs and Artifact Hub read it; a line `# @schema {…}` above it adds to the schema that follows
+ * from the default. `like: NAME` there means: also all that the top-level value NAME has.
  */
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
@@ -10,6 +10,7 @@ import type { Node, Pair, YAMLMap } from 'yaml';
 export interface HelmValue {
   /** Such as ["dataplane", "autoscaling", "enabled"]. */
   readonly path: readonly string[];
+  /** Empty where the value has no text. */
   readonly description: string;
   readonly default: unknown;
   /** That which `@schema` says. */
@@ -43,10 +44,16 @@ function valueOf({ key, value }: Pair, parent: readonly string[], before: string
   return {
     path,
     hint,
-    description: lines.filter((line) => line !== '' && !line.startsWith('@schema ')).join(' '),
+    description: textOf(lines),
     default: isMap(value) || isSeq(value) || isScalar(value) ? (value as Node).toJS(parseDocument('')) : null,
     children: isClosed ? valuesOf(value, path, '') : [],
   };
+}
+
+/** The sentences that begin with `-- `; empty where none do. */
+function textOf(lines: readonly string[]): string {
+  const start = lines.findIndex((line) => line.startsWith('-- '));
+  return start === -1 ? '' : lines.slice(start).join(' ').slice('-- '.length);
 }
 
 /** The lines right above a value. A blank line ends a comment that belongs to what comes before. */
@@ -56,7 +63,8 @@ function commentLines(comment: string): string[] {
       .split(/\n\s*\n/)
       .at(-1)
       ?.split('\n')
-      .map((line) => line.trim()) ?? []
+      .map((line) => line.trim())
+      .filter((line) => line !== '') ?? []
   );
 }
 
@@ -130,9 +138,7 @@ function rows(value: HelmValue): string[] {
   const row = `| \`${value.path.join('.')}\` | ${
     value.children.length > 0 ? '' : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``
   } | ${describe(value)} |`;
-  return value.children.length > 0 && value.description === '' && value.hint['like'] === undefined
-    ? value.children.flatMap(rows)
-    : [row, ...value.children.flatMap(rows)];
+  return [row, ...value.children.flatMap(rows)];
 }
 
 function describe({ description, hint }: HelmValue): string {

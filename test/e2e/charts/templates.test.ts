@@ -229,6 +229,20 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
   });
 });
 
+describe.each([CHART, CRDS_CHART])('the values of %s', async (chart) => {
+  const all = (each: readonly HelmValue[]): HelmValue[] => each.flatMap((value) => [value, ...all(value.children)]);
+  const values = all(readValues(await readFile(join(chart, 'values.yaml'), 'utf8')));
+
+  it('have a text each: sentences, without the schema', () => {
+    assert.deepEqual(
+      values
+        .filter(({ description }) => !/^[A-Z][^@]*\.$/.test(description) || description.includes('# '))
+        .map(({ path }) => path.join('.')),
+      [],
+    );
+  });
+});
+
 describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
   it('contains the definitions, unchanged except for labels and annotations', async () => {
     const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
