@@ -1,7 +1,7 @@
 /**
  * A chart's values.schema.json and README.md out of the comments of its values.yaml. The text of a value begins with
  * `# --`, as helm-docs, IDEs and Artifact Hub read it; a line `# @schema {…}` above it adds to the schema that follows
- * from the default. `like: NAME` there means: also all that the top-level value NAME has.
+ * from the default. There, `like: NAME` means: also all that the top-level value NAME has; `open: true`: and others.
  */
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
@@ -72,7 +72,7 @@ const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'bo
 
 /** The text of values.schema.json. */
 export function schemaText(values: readonly HelmValue[]): string {
-  const properties = { ...propertiesOf(values, values), global: { type: 'object' } };
+  const properties = { global: { type: 'object' }, ...propertiesOf(values, values) };
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -87,7 +87,7 @@ function propertiesOf(values: readonly HelmValue[], all: readonly HelmValue[]): 
 }
 
 function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
-  const { like, ...hint } = value.hint;
+  const { like, open = false, ...hint } = value.hint;
   const description = value.description === '' ? {} : { description: value.description };
   if (value.children.length === 0) return { ...description, ...inferred(value.default), ...hint };
   const base =
@@ -95,7 +95,7 @@ function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
       ? {}
       : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
   const own = propertiesOf(value.children, all);
-  return { ...description, type: 'object', additionalProperties: false, properties: merged(base, own), ...hint };
+  return { ...description, type: 'object', additionalProperties: open, properties: merged(base, own), ...hint };
 }
 
 /** Own properties over those that are taken over; of both, what the own one does not say stays. */

@@ -5,7 +5,15 @@
 {{- end }}
 
 {{- define "gateway.valkeyTlsSecretName" -}}
-{{ .Values.valkey.tls.existingSecretName | default (printf "%s-tls" (include "gateway.component" (list . "valkey"))) }}
+{{- if .Values.valkey.tls.existingSecretName }}{{ .Values.valkey.tls.existingSecretName }}
+{{- else if include "gateway.valkeyHasCertificate" . }}{{ include "gateway.certificateName" (list . "valkey") }}
+{{- else }}{{ include "gateway.component" (list . "valkey") }}-tls
+{{- end }}
+{{- end }}
+
+{{/* Whether cert-manager issues Valkey's certificate, if it uses TLS: "true" or empty. */}}
+{{- define "gateway.valkeyHasCertificate" -}}
+{{- if and .Values.certManager.enabled .Values.certManager.valkey.enabled (not .Values.valkey.tls.existingSecretName) }}true{{ end }}
 {{- end }}
 
 {{- define "gateway.valkeyTlsFolder" -}}/var/run/secrets/modelgateway.dev/valkey-tls{{- end }}
@@ -16,7 +24,7 @@ at each rendering: where GitOps tools render the chart without a cluster, the lo
 {{- $tls := .Values.valkey.tls }}
 {{- if ne .Values.ledger.type "Bundled" }}
 {{- else if ne (toString $tls.enabled) "Auto" }}{{ if $tls.enabled }}true{{ end }}
-{{- else if $tls.existingSecretName }}true
+{{- else if or $tls.existingSecretName (include "gateway.valkeyHasCertificate" .) }}true
 {{- else }}
 {{- $sets := lookup "apps/v1" "StatefulSet" .Release.Namespace "" }}
 {{- $encrypted := hasKey $sets "items" }}

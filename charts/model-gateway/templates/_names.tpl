@@ -1,7 +1,7 @@
 {{/* Names, labels and images. A namespace has one gateway, so names do not include the release's. */}}
 
 {{- define "gateway.name" -}}
-{{- .Values.fullnameOverride | default "model-gateway" | trunc 40 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | default .Values.nameOverride | default "model-gateway" | trunc 40 | trimSuffix "-" -}}
 {{- end }}
 
 {{/* The name of a component's objects: (list $ "operator"). The proxies' objects have the gateway's own name. */}}
@@ -17,7 +17,7 @@
 
 {{/* The selector labels of a component's pods, which never change. */}}
 {{- define "gateway.selector" -}}
-app.kubernetes.io/name: model-gateway
+app.kubernetes.io/name: {{ (index . 0).Values.nameOverride | default "model-gateway" }}
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}

@@ -22,14 +22,23 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{/* The global and the chart's own image pull secrets, each once; global ones may be names only, as other charts take them. */}}
+{{- define "gateway.imagePullSecrets" -}}
+{{- $secrets := list }}
+{{- range concat (.Values.global.imagePullSecrets | default list) .Values.imagePullSecrets }}
+{{- $secrets = append $secrets (kindIs "string" . | ternary (dict "name" .) .) }}
+{{- end }}
+{{- with uniq $secrets }}{{ toYaml . }}{{ end }}
+{{- end }}
+
 {{/* The fields of a pod's spec except containers and volumes: (dict "root" "component" "workload" "token"). */}}
 {{- define "gateway.podSpec" -}}
 serviceAccountName: {{ include "gateway.serviceAccountName" (list .root .component) }}
 automountServiceAccountToken: {{ .token | default false }}
 enableServiceLinks: false
-{{- with .root.Values.imagePullSecrets }}
+{{- with include "gateway.imagePullSecrets" .root }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 securityContext:
   {{- toYaml .workload.podSecurityContext | nindent 2 }}

@@ -165,6 +165,12 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
   ['a memory limit that gives Valkey none', ['valkey.resources.limits.memory=2 apples'], /set valkey\.maxMemory/],
   ['autoscaling by nothing', ['dataplane.autoscaling.cpuUtilization=0'], /nothing to scale by/],
   ['a route to no Gateway', ['httpRoute.enabled=true'], /parentRefs/],
+  [
+    'certificates of no issuer',
+    ['certManager.enabled=true', 'valkey.tls.enabled=true'],
+    /certManager\.valkey\.issuerRef\.name must name an issuer/,
+  ],
+  ['a lifetime that is none', ['certManager.valkey.duration=ten years'], /duration/],
 ];
 
 describe.skipIf(helm.skip)('values that are refused', () => {
@@ -175,6 +181,37 @@ describe.skipIf(helm.skip)('values that are refused', () => {
         because,
       );
     });
+});
+
+describe.skipIf(helm.skip)('certificates from cert-manager', () => {
+  const render = async (...settings: readonly string[]) =>
+    renderedObjects(
+      await runHelm(
+        helm,
+        'template',
+        'gw',
+        CHART,
+        ...['certManager.enabled=true', 'certManager.issuerRef.name=ca', 'edge.enabled=true', 'console.enabled=true']
+          .concat(settings)
+          .flatMap((each) => ['--set', each]),
+      ),
+    );
+
+  it('are for the Secrets that pods mount, each in the place of one that a value could name', async () => {
+    const objects = await render('valkey.tls.enabled=true');
+    const issued = objects.filter(({ kind }) => kind === 'Certificate').map(({ spec }) => spec.secretName);
+    assert.equal(issued.length, 3);
+    const mounted: unknown[] = podTemplates(objects).flatMap(({ template }) =>
+      (template.spec.volumes ?? []).map(({ secret }: { secret?: { secretName: string } }) => secret?.secretName),
+    );
+    for (const name of issued) assert.ok(mounted.includes(name), name);
+    assert.ok(!objects.some(({ kind, metadata }) => kind === 'Secret' && issued.includes(metadata.name)));
+  });
+
+  it('leave Secrets alone that values name', async () => {
+    const own = ['edge.tlsSecretName=a', 'console.tlsSecretName=b', 'valkey.tls.existingSecretName=c'];
+    assert.ok(!(await render(...own)).some(({ kind }) => kind === 'Certificate'));
+  });
 });
 
 describe.skipIf(helm.skip)('docs/helm.md', async () => {
