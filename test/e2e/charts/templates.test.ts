@@ -308,3 +308,56 @@ it('charts and package have the same version', async () => {
     assert.deepEqual([found.version, found.appVersion], [version, version]);
   }
 });
+
+describe('what Artifact Hub reads in Chart.yaml', async () => {
+  interface Chart {
+    readonly name: string;
+    readonly icon: string;
+    readonly annotations: Readonly<Record<string, string>>;
+  }
+  const read = async (chart: string): Promise<Chart> =>
+    parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as Chart;
+  const charts = await Promise.all([CHART, CRDS_CHART].map(read));
+
+  it('is an icon of the project, and changes of the kinds that it knows', async () => {
+    const icon = (await readFile(join(ROOT, 'web/pricing/browser/icon.svg'), 'utf8')).trim();
+    const kinds = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'];
+    for (const chart of charts) {
+      assert.equal(Buffer.from(chart.icon.replace('data:image/svg+xml;base64,', ''), 'base64').toString(), icon);
+      const changes = parse(chart.annotations['artifacthub.io/changes'] ?? '') as { kind: string }[];
+      assert.ok(changes.length > 0 && changes.every(({ kind }) => kinds.includes(kind)), chart.name);
+    }
+  });
+
+  it('is the images of values.yaml', async () => {
+    interface Image {
+      readonly repository: string;
+      readonly tag: string;
+    }
+    const values = parse(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Record<string, { image: Image }> & {
+      image: Image;
+    };
+    const { version } = parse(await readFile(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string };
+    const images = parse(charts[0]?.annotations['artifacthub.io/images'] ?? '') as { name: string; image: string }[];
+    assert.deepEqual(
+      images.map(({ image }) => image),
+      [values.image, values['valkey']?.image, values['edge']?.image].map(
+        (image) => `${image?.repository}:${image?.tag || version}`,
+      ),
+    );
+  });
+
+  it('is all definitions', async () => {
+    const names = (await Array.fromAsync(glob('*.yaml', { cwd: join(ROOT, 'crds') }))).sort();
+    const crds = await Promise.all(names.map(async (name) => parse(await readFile(join(ROOT, 'crds', name), 'utf8'))));
+    const listed = parse(charts[1]?.annotations['artifacthub.io/crds'] ?? '') as Record<string, string>[];
+    assert.deepEqual(
+      listed.map(({ kind, version, name }) => ({ kind, version, name })),
+      crds.map(({ spec, metadata }) => ({
+        kind: spec.names.kind,
+        version: spec.versions[0].name,
+        name: metadata.name,
+      })),
+    );
+  });
+});
