@@ -170,6 +170,7 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
     ['certManager.enabled=true', 'valkey.tls.enabled=true'],
     /certManager\.valkey\.issuerRef\.name must name an issuer/,
   ],
+  ['a name that no Service can have', ['nameOverride=My_Gateway'], /nameOverride/],
   ['a lifetime that is none', ['certManager.valkey.duration=ten years'], /duration/],
 ];
 
