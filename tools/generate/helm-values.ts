@@ -1,7 +1,7 @@
 /**
- * A chart's values.schema.json and README.md out of the comments of its values.yaml. The comment above a value says
- * what it is; a comment line `@schema {…}` adds to the schema that follows from the default. `like: NAME` there means:
- * also all that the top-level value NAME has.
+ * A chart's values.schema.json and README.md out of the comments of its values.yaml. The text of a value begins with
+ * `# --`, as helm-docs, IDEs and Artifact Hub read it; a line `# @schema {…}` above it adds to the schema that follows
+ * from the default. There, `like: NAME` means: also all that the top-level value NAME has; `open: true`: and others.
  */
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
@@ -10,6 +10,7 @@ import type { Node, Pair, YAMLMap } from 'yaml';
 export interface HelmValue {
   /** Such as ["dataplane", "autoscaling", "enabled"]. */
   readonly path: readonly string[];
+  /** Empty where the value has no text. */
   readonly description: string;
   readonly default: unknown;
   /** That which `@schema` says. */
@@ -43,10 +44,16 @@ function valueOf({ key, value }: Pair, parent: readonly string[], before: string
   return {
     path,
     hint,
-    description: lines.filter((line) => line !== '' && !line.startsWith('@schema ')).join(' '),
+    description: textOf(lines),
     default: isMap(value) || isSeq(value) || isScalar(value) ? (value as Node).toJS(parseDocument('')) : null,
     children: isClosed ? valuesOf(value, path, '') : [],
   };
+}
+
+/** The sentences that begin with `-- `; empty where none do. */
+function textOf(lines: readonly string[]): string {
+  const start = lines.findIndex((line) => line.startsWith('-- '));
+  return start === -1 ? '' : lines.slice(start).join(' ').slice('-- '.length);
 }
 
 /** The lines right above a value. A blank line ends a comment that belongs to what comes before. */
@@ -56,7 +63,8 @@ function commentLines(comment: string): string[] {
       .split(/\n\s*\n/)
       .at(-1)
       ?.split('\n')
-      .map((line) => line.trim()) ?? []
+      .map((line) => line.trim())
+      .filter((line) => line !== '') ?? []
   );
 }
 
@@ -64,7 +72,7 @@ const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'bo
 
 /** The text of values.schema.json. */
 export function schemaText(values: readonly HelmValue[]): string {
-  const properties = { ...propertiesOf(values, values), global: { type: 'object' } };
+  const properties = { global: { type: 'object' }, ...propertiesOf(values, values) };
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -79,7 +87,7 @@ function propertiesOf(values: readonly HelmValue[], all: readonly HelmValue[]): 
 }
 
 function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
-  const { like, ...hint } = value.hint;
+  const { like, open = false, ...hint } = value.hint;
   const description = value.description === '' ? {} : { description: value.description };
   if (value.children.length === 0) return { ...description, ...inferred(value.default), ...hint };
   const base =
@@ -87,7 +95,7 @@ function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
       ? {}
       : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
   const own = propertiesOf(value.children, all);
-  return { ...description, type: 'object', additionalProperties: false, properties: merged(base, own), ...hint };
+  return { ...description, type: 'object', additionalProperties: open, properties: merged(base, own), ...hint };
 }
 
 /** Own properties over those that are taken over; of both, what the own one does not say stays. */
@@ -130,9 +138,7 @@ function rows(value: HelmValue): string[] {
   const row = `| \`${value.path.join('.')}\` | ${
     value.children.length > 0 ? '' : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``
   } | ${describe(value)} |`;
-  return value.children.length > 0 && value.description === '' && value.hint['like'] === undefined
-    ? value.children.flatMap(rows)
-    : [row, ...value.children.flatMap(rows)];
+  return [row, ...value.children.flatMap(rows)];
 }
 
 function describe({ description, hint }: HelmValue): string {

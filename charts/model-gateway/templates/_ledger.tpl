@@ -5,7 +5,15 @@
 {{- end }}
 
 {{- define "gateway.valkeyTlsSecretName" -}}
-{{ .Values.valkey.tls.existingSecretName | default (printf "%s-tls" (include "gateway.component" (list . "valkey"))) }}
+{{- if .Values.valkey.tls.existingSecretName }}{{ .Values.valkey.tls.existingSecretName }}
+{{- else if include "gateway.valkeyHasCertificate" . }}{{ include "gateway.certificateName" (list . "valkey") }}
+{{- else }}{{ include "gateway.component" (list . "valkey") }}-tls
+{{- end }}
+{{- end }}
+
+{{/* Whether cert-manager issues Valkey's certificate, if it uses TLS: "true" or empty. */}}
+{{- define "gateway.valkeyHasCertificate" -}}
+{{- if and .Values.certManager.enabled .Values.certManager.valkey.enabled (not .Values.valkey.tls.existingSecretName) }}true{{ end }}
 {{- end }}
 
 {{- define "gateway.valkeyTlsFolder" -}}/var/run/secrets/modelgateway.dev/valkey-tls{{- end }}
@@ -16,7 +24,7 @@ at each rendering: where GitOps tools render the chart without a cluster, the lo
 {{- $tls := .Values.valkey.tls }}
 {{- if ne .Values.ledger.type "Bundled" }}
 {{- else if ne (toString $tls.enabled) "Auto" }}{{ if $tls.enabled }}true{{ end }}
-{{- else if $tls.existingSecretName }}true
+{{- else if or $tls.existingSecretName (include "gateway.valkeyHasCertificate" .) }}true
 {{- else }}
 {{- $sets := lookup "apps/v1" "StatefulSet" .Release.Namespace "" }}
 {{- $encrypted := hasKey $sets "items" }}
@@ -30,27 +38,38 @@ at each rendering: where GitOps tools render the chart without a cluster, the lo
 
 {{- define "gateway.ledgerFolder" -}}/var/run/secrets/modelgateway.dev/ledger{{- end }}
 
-{{/* The environment variable of the ledger's URL. It contains the password only if the user's own Secret has the whole URL. */}}
+{{/* The environment variable of the ledger's URL. It contains the password only if the user's own Secret has the whole URL.
+The program's default timeout is left out, since an external URL may set the parameter itself. */}}
 {{- define "gateway.ledgerEnv" -}}
 {{- $external := .Values.ledger.external -}}
-{{- $folder := include "gateway.ledgerFolder" . -}}
-{{- $parameters := list }}
-{{- /* The program's default is left out, since an external URL may set the parameter itself. */}}
-{{- if ne (int .Values.ledger.timeoutMs) 200 }}{{ $parameters = append $parameters (printf "timeout-ms=%d" (int .Values.ledger.timeoutMs)) }}{{ end }}
 - name: MGW_LEDGER
 {{- if eq .Values.ledger.type "Bundled" }}
-{{- $tls := include "gateway.valkeyTls" . }}
-{{- if $tls }}{{ $parameters = prepend $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
-  value: valkey{{ $tls | empty | ternary "" "s" }}://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?{{ prepend $parameters (printf "password-file=%s/password" $folder) | join "&" }}
+  value: {{ include "gateway.bundledLedgerUrl" . }}
 {{- else if $external.urlSecretName }}
   valueFrom:
     secretKeyRef: {name: {{ $external.urlSecretName }}, key: {{ $external.urlSecretKey }}}
 {{- else }}
-{{- $url := required "ledger.external.url or ledger.external.urlSecretName must say where the ledger is (ledger.type is External)" $external.url }}
-{{- if $external.passwordSecretName }}{{ $parameters = append $parameters (printf "password-file=%s/password" $folder) }}{{ end }}
-{{- if $external.caSecretName }}{{ $parameters = append $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
-  value: {{ $url }}{{ if $parameters }}{{ contains "?" $url | ternary "&" "?" }}{{ join "&" $parameters }}{{ end }}
+  value: {{ include "gateway.externalLedgerUrl" . }}
 {{- end }}
+{{- end }}
+
+{{- define "gateway.bundledLedgerUrl" -}}
+{{- $folder := include "gateway.ledgerFolder" . }}
+{{- $tls := include "gateway.valkeyTls" . -}}
+valkey{{ if $tls }}s{{ end }}://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?password-file={{ $folder }}/password
+{{- if $tls }}&ca-file={{ $folder }}/ca.crt{{ end }}
+{{- if ne (int .Values.ledger.timeoutMs) 200 }}&timeout-ms={{ int .Values.ledger.timeoutMs }}{{ end }}
+{{- end }}
+
+{{- define "gateway.externalLedgerUrl" -}}
+{{- $external := .Values.ledger.external }}
+{{- $folder := include "gateway.ledgerFolder" . }}
+{{- $url := required "ledger.external.url or ledger.external.urlSecretName must say where the ledger is (ledger.type is External)" $external.url }}
+{{- $parameters := "" }}
+{{- if ne (int .Values.ledger.timeoutMs) 200 }}{{ $parameters = printf "&timeout-ms=%d" (int .Values.ledger.timeoutMs) }}{{ end }}
+{{- if $external.passwordSecretName }}{{ $parameters = printf "%s&password-file=%s/password" $parameters $folder }}{{ end }}
+{{- if $external.caSecretName }}{{ $parameters = printf "%s&ca-file=%s/ca.crt" $parameters $folder }}{{ end }}
+{{- $url }}{{ if $parameters }}{{ contains "?" $url | ternary "&" "?" }}{{ trimPrefix "&" $parameters }}{{ end }}
 {{- end }}
 
 {{/* The volume with the password and the CA certificate; empty where there is neither. */}}

@@ -1,7 +1,7 @@
 {{/* Names, labels and images. A namespace has one gateway, so names do not include the release's. */}}
 
 {{- define "gateway.name" -}}
-{{- .Values.fullnameOverride | default "model-gateway" | trunc 40 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | default .Values.nameOverride | default "model-gateway" | trunc 40 | trimSuffix "-" -}}
 {{- end }}
 
 {{/* The name of a component's objects: (list $ "operator"). The proxies' objects have the gateway's own name. */}}
@@ -17,7 +17,7 @@
 
 {{/* The selector labels of a component's pods, which never change. */}}
 {{- define "gateway.selector" -}}
-app.kubernetes.io/name: model-gateway
+app.kubernetes.io/name: {{ (index . 0).Values.nameOverride | default "model-gateway" }}
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
@@ -67,7 +67,26 @@ annotations:
 {{ include "gateway.component" (list . "operator") }}.{{ .Release.Namespace }}.svc
 {{- end }}
 
+{{/* The headless Service of the proxies. */}}
+{{- define "gateway.fleetName" -}}
+{{ include "gateway.name" . }}-fleet
+{{- end }}
+
 {{/* The component behind the Service with the gateway's name. */}}
 {{- define "gateway.front" -}}
 {{ .Values.edge.enabled | ternary "edge" "dataplane" }}
 {{- end }}
+
+{{/* The names of the sidecars' webhook, and of its cluster-wide objects. */}}
+{{- define "gateway.webhookName" -}}
+{{ include "gateway.name" . }}-webhook
+{{- end }}
+
+{{- define "gateway.sidecarName" -}}
+{{ include "gateway.clusterName" (list . (printf "%s-sidecar" (include "gateway.name" .))) }}
+{{- end }}
+
+{{/* The folders of certificates. */}}
+{{- define "gateway.consoleTlsFolder" -}}/var/run/secrets/modelgateway.dev/console-tls{{- end }}
+
+{{- define "gateway.edgeTlsFolder" -}}/etc/envoy-tls{{- end }}

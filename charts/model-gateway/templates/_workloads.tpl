@@ -22,14 +22,23 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{/* The global and the chart's own image pull secrets, each once; global ones may be names only, as other charts take them. */}}
+{{- define "gateway.imagePullSecrets" -}}
+{{- $secrets := list }}
+{{- range concat (.Values.global.imagePullSecrets | default list) .Values.imagePullSecrets }}
+{{- $secrets = append $secrets (kindIs "string" . | ternary (dict "name" .) .) }}
+{{- end }}
+{{- with uniq $secrets }}{{ toYaml . }}{{ end }}
+{{- end }}
+
 {{/* The fields of a pod's spec except containers and volumes: (dict "root" "component" "workload" "token"). */}}
 {{- define "gateway.podSpec" -}}
 serviceAccountName: {{ include "gateway.serviceAccountName" (list .root .component) }}
 automountServiceAccountToken: {{ .token | default false }}
 enableServiceLinks: false
-{{- with .root.Values.imagePullSecrets }}
+{{- with include "gateway.imagePullSecrets" .root }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 securityContext:
   {{- toYaml .workload.podSecurityContext | nindent 2 }}
@@ -70,35 +79,37 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* The fields of the main container: (dict "workload" "env" "args" "volumeMounts" "probes"). The user's settings come
-last and win. */}}
+{{/* The fields of a container that only values decide: the argument is its workload's settings. */}}
 {{- define "gateway.container" -}}
-{{- with concat (.args | default list) .workload.extraArgs }}
-args:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with concat (.env | default list) .workload.env }}
-env:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .workload.envFrom }}
+{{- with .envFrom }}
 envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- range $name, $probe := .probes | default dict }}
-{{ $name }}:
-  {{- mergeOverwrite $probe (index $.workload $name) | toYaml | nindent 2 }}
-{{- end }}
-{{- with .workload.resources }}
+{{- with .resources }}
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-  {{- toYaml .workload.securityContext | nindent 2 }}
-{{- with concat (.volumeMounts | default list) .workload.extraVolumeMounts }}
-volumeMounts:
-  {{- toYaml . | nindent 2 }}
+  {{- toYaml .securityContext | nindent 2 }}
 {{- end }}
+
+{{/* A container's probes: (list workload probes), the latter as YAML. The user's settings are merged into each. */}}
+{{- define "gateway.probes" -}}
+{{- $workload := index . 0 }}
+{{- $probes := index . 1 | fromYaml }}
+{{- range $name := list "readinessProbe" "livenessProbe" "startupProbe" }}
+{{- with index $probes $name }}
+{{ $name }}:
+  {{- mergeOverwrite . (index $workload $name) | toYaml | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The probes of operator and proxies, on their admin ports. */}}
+{{- define "gateway.adminProbes" -}}
+readinessProbe: {httpGet: {path: /readyz, port: admin}, periodSeconds: 2}
+livenessProbe: {httpGet: {path: /healthz, port: admin}, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 5}
+startupProbe: {httpGet: {path: /healthz, port: admin}, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 60}
 {{- end }}
 
 {{/* The token with which a pod authenticates to the operator; no other server accepts its audience. */}}
@@ -107,4 +118,65 @@ volumeMounts:
   projected:
     sources:
     - serviceAccountToken: {audience: {{ . }}, expirationSeconds: 3600, path: token}
+{{- end }}
+
+{{/* A component's PodDisruptionBudget, if it has one: (list $ "operator"). */}}
+{{- define "gateway.podDisruptionBudget" -}}
+{{- $workload := include "gateway.workload" . | fromYaml }}
+{{- if $workload.podDisruptionBudget.enabled -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "gateway.metadata" (dict "root" (index . 0) "component" (index . 1)) | nindent 2 }}
+spec:
+  maxUnavailable: {{ $workload.podDisruptionBudget.maxUnavailable }}
+  {{- /* An unready pod must not prevent a node from being drained. */}}
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "gateway.selector" . | nindent 6 }}
+{{- end }}
+{{- end }}
+
+{{/* A component's ServiceAccount, if the chart creates it: (list $ "operator"). */}}
+{{- define "gateway.serviceAccount" -}}
+{{- $workload := include "gateway.workload" . | fromYaml }}
+{{- if $workload.serviceAccount.create -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "gateway.metadata" (dict "root" (index . 0) "component" (index . 1) "name" (include "gateway.serviceAccountName" .) "annotations" $workload.serviceAccount.annotations) | nindent 2 }}
+automountServiceAccountToken: false
+{{- end }}
+{{- end }}
+
+{{/* The ServiceMonitor of a component with an admin port: (list $ "operator"). */}}
+{{- define "gateway.serviceMonitor" -}}
+{{- $root := index . 0 }}
+{{- $monitor := $root.Values.monitoring.serviceMonitor }}
+{{- if $monitor.enabled -}}
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  {{- include "gateway.metadata" (dict "root" $root "component" (index . 1) "labels" $monitor.labels) | nindent 2 }}
+spec:
+  jobLabel: app.kubernetes.io/component
+  namespaceSelector: {matchNames: [{{ $root.Release.Namespace }}]}
+  selector:
+    matchLabels:
+      {{- include "gateway.selector" . | nindent 6 }}
+  endpoints:
+  - port: admin
+    path: /metrics
+    interval: {{ $monitor.interval }}
+    scrapeTimeout: {{ $monitor.scrapeTimeout }}
+    {{- with $monitor.relabelings }}
+    relabelings:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- with $monitor.metricRelabelings }}
+    metricRelabelings:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+{{- end }}
 {{- end }}

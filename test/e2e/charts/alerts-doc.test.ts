@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { CHART, ROOT } from './situations.ts';
 
 it('documents every alert with its severity, and no other', async () => {
-  const rules = parse((await readFile(join(CHART, 'alerts.yaml'), 'utf8')).replaceAll('NAMESPACE', 'ns')) as {
+  const rules = parse((await readFile(join(CHART, 'files/alerts.yaml'), 'utf8')).replaceAll('NAMESPACE', 'ns')) as {
     alert: string;
     labels: { severity: string };
   }[];

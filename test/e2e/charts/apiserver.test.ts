@@ -20,6 +20,10 @@ import { CRDS_CHART, NAMESPACE, podTemplates, readSituations, renderAll } from '
 /** Definitions of other projects whose objects the chart renders, from their Go modules. */
 const FOREIGN = [
   {
+    module: 'github.com/cert-manager/cert-manager@v1.19.1',
+    files: ['deploy/crds/cert-manager.io_certificates.yaml'],
+  },
+  {
     module: 'sigs.k8s.io/gateway-api@v1.4.0',
     files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
   },

@@ -102,7 +102,7 @@ describe.skipIf(helm.skip)('the edge', () => {
       });
     });
     const port = await freePort();
-    const script = (await readFile(join(CHART, 'edge-drain.mjs'), 'utf8')).replace(
+    const script = (await readFile(join(CHART, 'files/edge-drain.mjs'), 'utf8')).replace(
       '127.0.0.1:9901',
       `127.0.0.1:${server.port}`,
     );

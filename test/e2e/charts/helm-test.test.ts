@@ -60,7 +60,7 @@ describe('the test of the chart', () => {
   });
 
   async function runTest(more: NodeJS.ProcessEnv = {}): Promise<{ readonly code: number; readonly output: string }> {
-    const script = await readFile(join(CHART, 'test.mjs'), 'utf8');
+    const script = await readFile(join(CHART, 'files/test.mjs'), 'utf8');
     return new Promise((resolve) => {
       execFile(
         process.execPath,

@@ -24,8 +24,8 @@ const METRICS_BY_NAME: Readonly<Record<string, Metric>> = { ...METRICS, ...OPERA
 /** The labels that Prometheus adds to each series. */
 const TARGET_LABELS = ['namespace', 'pod', 'le'];
 
-const alerts = parse(await readFile(join(CHART, 'alerts.yaml'), 'utf8')) as Alert[];
-const dashboard = JSON.parse(await readFile(join(CHART, 'dashboards/model-gateway.json'), 'utf8')) as {
+const alerts = parse(await readFile(join(CHART, 'files/alerts.yaml'), 'utf8')) as Alert[];
+const dashboard = JSON.parse(await readFile(join(CHART, 'files/dashboards/model-gateway.json'), 'utf8')) as {
   readonly panels: readonly {
     readonly title: string;
     readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
@@ -97,7 +97,7 @@ for (const { title, targets } of dashboard.panels)
     });
 
 it('the recording rules use the metrics that kube-state-metrics makes of the statuses', async () => {
-  const rules = parse(await readFile(join(CHART, 'recording-rules.yaml'), 'utf8')) as Record<
+  const rules = parse(await readFile(join(CHART, 'files/recording-rules.yaml'), 'utf8')) as Record<
     'record' | 'expr',
     string
   >[];

@@ -1,6 +1,6 @@
 /**
  * The situations of testdata: `<situation>.values.yaml` are the values of a release, `<situation>.out.yaml` what comes
- * of them. A comment in the first line, `# only: dataplane autoscaling`, names the templates that the second file
+ * of them. A comment in the first line, `# only: operator-deployment operator-service`, names the templates that the second file
  * shows; the rest is rendered all the same, for what is tested of every object.
  */
 import { readFileSync } from 'node:fs';

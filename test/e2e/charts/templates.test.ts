@@ -165,6 +165,13 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
   ['a memory limit that gives Valkey none', ['valkey.resources.limits.memory=2 apples'], /set valkey\.maxMemory/],
   ['autoscaling by nothing', ['dataplane.autoscaling.cpuUtilization=0'], /nothing to scale by/],
   ['a route to no Gateway', ['httpRoute.enabled=true'], /parentRefs/],
+  [
+    'certificates of no issuer',
+    ['certManager.enabled=true', 'valkey.tls.enabled=true'],
+    /certManager\.valkey\.issuerRef\.name must name an issuer/,
+  ],
+  ['a name that no Service can have', ['nameOverride=My_Gateway'], /nameOverride/],
+  ['a lifetime that is none', ['certManager.valkey.duration=ten years'], /duration/],
 ];
 
 describe.skipIf(helm.skip)('values that are refused', () => {
@@ -175,6 +182,37 @@ describe.skipIf(helm.skip)('values that are refused', () => {
         because,
       );
     });
+});
+
+describe.skipIf(helm.skip)('certificates from cert-manager', () => {
+  const render = async (...settings: readonly string[]) =>
+    renderedObjects(
+      await runHelm(
+        helm,
+        'template',
+        'gw',
+        CHART,
+        ...['certManager.enabled=true', 'certManager.issuerRef.name=ca', 'edge.enabled=true', 'console.enabled=true']
+          .concat(settings)
+          .flatMap((each) => ['--set', each]),
+      ),
+    );
+
+  it('are for the Secrets that pods mount, each in the place of one that a value could name', async () => {
+    const objects = await render('valkey.tls.enabled=true');
+    const issued = objects.filter(({ kind }) => kind === 'Certificate').map(({ spec }) => spec.secretName);
+    assert.equal(issued.length, 3);
+    const mounted: unknown[] = podTemplates(objects).flatMap(({ template }) =>
+      (template.spec.volumes ?? []).map(({ secret }: { secret?: { secretName: string } }) => secret?.secretName),
+    );
+    for (const name of issued) assert.ok(mounted.includes(name), name);
+    assert.ok(!objects.some(({ kind, metadata }) => kind === 'Secret' && issued.includes(metadata.name)));
+  });
+
+  it('leave Secrets alone that values name', async () => {
+    const own = ['edge.tlsSecretName=a', 'console.tlsSecretName=b', 'valkey.tls.existingSecretName=c'];
+    assert.ok(!(await render(...own)).some(({ kind }) => kind === 'Certificate'));
+  });
 });
 
 describe.skipIf(helm.skip)('docs/helm.md', async () => {
@@ -229,6 +267,20 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
   });
 });
 
+describe.each([CHART, CRDS_CHART])('the values of %s', async (chart) => {
+  const all = (each: readonly HelmValue[]): HelmValue[] => each.flatMap((value) => [value, ...all(value.children)]);
+  const values = all(readValues(await readFile(join(chart, 'values.yaml'), 'utf8')));
+
+  it('have a text each: sentences, without the schema', () => {
+    assert.deepEqual(
+      values
+        .filter(({ description }) => !/^[A-Z][^@]*\.$/.test(description) || description.includes('# '))
+        .map(({ path }) => path.join('.')),
+      [],
+    );
+  });
+});
+
 describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
   it('contains the definitions, unchanged except for labels and annotations', async () => {
     const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
@@ -256,4 +308,57 @@ it('charts and package have the same version', async () => {
     const found = parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };
     assert.deepEqual([found.version, found.appVersion], [version, version]);
   }
+});
+
+describe('what Artifact Hub reads in Chart.yaml', async () => {
+  interface Chart {
+    readonly name: string;
+    readonly icon: string;
+    readonly annotations: Readonly<Record<string, string>>;
+  }
+  const read = async (chart: string): Promise<Chart> =>
+    parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as Chart;
+  const charts = await Promise.all([CHART, CRDS_CHART].map(read));
+
+  it('is an icon of the project, and changes of the kinds that it knows', async () => {
+    const icon = (await readFile(join(ROOT, 'web/pricing/browser/icon.svg'), 'utf8')).trim();
+    const kinds = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'];
+    for (const chart of charts) {
+      assert.equal(Buffer.from(chart.icon.replace('data:image/svg+xml;base64,', ''), 'base64').toString(), icon);
+      const changes = parse(chart.annotations['artifacthub.io/changes'] ?? '') as { kind: string }[];
+      assert.ok(changes.length > 0 && changes.every(({ kind }) => kinds.includes(kind)), chart.name);
+    }
+  });
+
+  it('is the images of values.yaml', async () => {
+    interface Image {
+      readonly repository: string;
+      readonly tag: string;
+    }
+    const values = parse(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Record<string, { image: Image }> & {
+      image: Image;
+    };
+    const { version } = parse(await readFile(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string };
+    const images = parse(charts[0]?.annotations['artifacthub.io/images'] ?? '') as { name: string; image: string }[];
+    assert.deepEqual(
+      images.map(({ image }) => image),
+      [values.image, values['valkey']?.image, values['edge']?.image].map(
+        (image) => `${image?.repository}:${image?.tag || version}`,
+      ),
+    );
+  });
+
+  it('is all definitions', async () => {
+    const names = (await Array.fromAsync(glob('*.yaml', { cwd: join(ROOT, 'crds') }))).sort();
+    const crds = await Promise.all(names.map(async (name) => parse(await readFile(join(ROOT, 'crds', name), 'utf8'))));
+    const listed = parse(charts[1]?.annotations['artifacthub.io/crds'] ?? '') as Record<string, string>[];
+    assert.deepEqual(
+      listed.map(({ kind, version, name }) => ({ kind, version, name })),
+      crds.map(({ spec, metadata }) => ({
+        kind: spec.names.kind,
+        version: spec.versions[0].name,
+        name: metadata.name,
+      })),
+    );
+  });
 });

@@ -204,6 +204,8 @@ describe('a release', () => {
       valkey: { ...valkey, image: { ...valkey.image, digest: digestOf(valkey.image) } },
       edge: { ...edge, image: { ...edge.image, digest: digestOf(edge.image) } },
     });
+    const chart = await readFile(join(folder, 'charts/model-gateway/Chart.yaml'), 'utf8');
+    assert.ok(chart.includes(`      image: ${REGISTRY}/model-gateway:${VERSION}\n`));
   });
 
   it('packages a chart that runs by digest, and signs what it has pushed', { skip: helm.skip !== false }, async () => {
