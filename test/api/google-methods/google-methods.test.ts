@@ -460,8 +460,8 @@ describe("images in Google's protocol", () => {
     }
     const edit = { model: 'imagen', prompt: 'a cat', size: '1K', image: `data:image/png;base64,${PNG}` };
     const imagen = await post(stack, '/v1/images/edits', edit);
-      assert.equal(imagen.status, 404);
-      assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
+    assert.equal(imagen.status, 404);
+    assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
     assert.equal(stack.openai.requests.length, 0);
     const other = await post(stack, '/v1beta/models/image-model:predict', { instances: [instance] });
     assert.match(other.json().error.message, /POST \/v1\/images\/generations/);
