@@ -94,7 +94,7 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
 
 const LEDGER: LedgerReader = {
   readKey: (uid, period) => {
-    assert.deepEqual([uid, period], ['team/ci', 'Never']);
+    assert.deepEqual([uid, period], ['team/ci', { period: 'Never', timeZone: 'UTC' }]);
     return Promise.resolve({
       periodStartMs: null,
       resetsMs: null,

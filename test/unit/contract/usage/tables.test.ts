@@ -20,6 +20,7 @@ const UNDO_VERSION_4 = `DROP TABLE usage_days; DROP INDEX usage_by_account;
   ALTER TABLE usage DROP COLUMN upstream_cost_nano_usd; ALTER TABLE usage DROP COLUMN session;
   DROP TABLE key_names; ALTER TABLE usage DROP COLUMN key_name; ALTER TABLE usage DROP COLUMN labels;
   ALTER TABLE usage DROP COLUMN lines; ALTER TABLE jobs DROP COLUMN terms; DROP TABLE conversations;
+  ALTER TABLE keys DROP COLUMN marks; ALTER TABLE accounts DROP COLUMN marks; ALTER TABLE jobs DROP COLUMN admitted_ms;
   DROP TABLE calls; DROP TABLE log; CREATE TABLE holds (call_id TEXT PRIMARY KEY, ${CALL_COLUMNS},
     held_nano_usd INTEGER NOT NULL, day_start_ms INTEGER NOT NULL, month_start_ms INTEGER NOT NULL,
     key_limit_nano_usd INTEGER, period TEXT NOT NULL, credit_nano_usd INTEGER NOT NULL,
@@ -130,7 +131,7 @@ describe('sums by day', () => {
       db.close();
       for (let opening = 0; opening < 2; opening++) {
         db = openFile(path);
-        assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 11);
+        assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 12);
         assert.equal(db.prepare('SELECT sum(calls) AS n FROM usage_days').get()?.['n'], 200 + opening);
         assertExact(db);
         add(db, { ...(calls[0] ?? assert.fail()), id: 1_000 + opening });
