@@ -174,7 +174,7 @@ describe('a path that the gateway does not serve', () => {
     for (const [path, advice] of [
       ['/v1/uploads', /base64/],
       ['/v1/audio/voices', /every key/],
-      ['/v1/realtime', /\/v1\/audio\/speech/],
+      ['/v1/realtime/sessions', /WebSocket/],
       ['/v1/engines/davinci/completions', /chat\/completions/],
       ['/v1/complete', /\/v1\/messages/],
       ['/v1/assistants', /POST \/v1\/conversations/],
