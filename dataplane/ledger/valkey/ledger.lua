@@ -558,17 +558,23 @@ local function seeList(owner, list)
   marks.seen = list
   saveMarks(owner)
 end
+-- A limit on the total, or of a key's day or month in UTC. Calls without limits in windows mark none, so that a limit
+-- that comes back does not know of every call since it was there.
+local function seeOne(owner, limit)
+  local wasWindowed = isWindowed(owner)
+  owner.seen = seeing(owner.seen, limit)
+  if not wasWindowed or isWindowed(owner) then return end
+  marksOf(owner).tracked = {}
+  saveMarks(owner)
+end
 local function see(limits, owners)
   for scope, owner in pairs(owners) do
     local list = limits.listed and limitsOf(limits, scope) or {}
     if #list > 1 or (list[1] and list[1].name) then seeList(owner, list)
-    elseif list[1] then owner.seen = seeing(owner.seen, list[1]) end
+    elseif list[1] then seeOne(owner, list[1]) end
   end
   if limits.listed then return end
-  for _, limit in ipairs(limits) do
-    local owner = owners[limit.scope]
-    owner.seen = seeing(owner.seen, limit)
-  end
+  for _, limit in ipairs(limits) do seeOne(owners[limit.scope], limit) end
 end
 
 -- What is free under all limits, and the index of the first that leaves least. `own`: what the call itself holds.
@@ -640,8 +646,8 @@ local function readHold(text, at)
   end
   return {
     amount = amountOf(amount, amountLow), spending = spending, listed = count > 0, admitted = admitted,
-    day = day, month = month, createdMs = createdMs, renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost, route = route,
-    tokens = tokens,
+    day = day, month = month, createdMs = createdMs, renewedMs = renewedMs, key = key, account = account,
+    instance = instance, cost = cost, route = route, tokens = tokens,
   }
 end
 local function limitOf(limits, scope)
