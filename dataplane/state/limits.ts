@@ -20,8 +20,9 @@ interface Placement {
 }
 
 /**
- * The caller's limits on money: the key's, its account's credit, then its account's limits. Undefined if the key or its account is gone, or the hash
- * now opens another key: the ledger counts by key and account, so another key's limits must not apply to them.
+ * The caller's limits on money: the key's, its account's credit, then its account's limits. Undefined if the key or its
+ * account is gone, or the hash now opens another key: the ledger counts by key and account, so another key's limits must
+ * not apply to them.
  */
 export function spendingLimits(
   state: State,

@@ -16,7 +16,7 @@ import type { ValkeyLocation } from './location.ts';
 import { adoptOperation, isNamedValues, textOf } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { refillOperations } from './refill.ts';
-import type { RefillSource } from './refill.ts';
+import type { KnownSpending, RefillSource } from './refill.ts';
 import { recordOf } from './replies.ts';
 import type { Reply } from './replies.ts';
 import { LimitLeases } from './limit-leases.ts';
@@ -58,6 +58,7 @@ interface BucketEpoch {
 const TICK_MS = 1_000;
 const MAX_REAPED = 50;
 const POLL_MS = 5;
+const NOTHING_KNOWN: KnownSpending = { keys: [], accounts: [] };
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
@@ -208,15 +209,16 @@ export class Instance {
     // true if this process did not take part in the previous epoch
     const missed = this.journal.latestStart(base) < previous;
     const settled = await this.journal.refills({ base, epoch: epoch.id, missed, accepts: isHere });
-    const operations: Operation[] = [];
+    const adopted: Operation[] = [];
     for (const held of this.held.values()) {
       if (!isHere(held.request.origin.account)) continue;
       // the store keeps an earlier hold of the call, if it has one
-      operations.push(adoptOperation(held));
+      adopted.push(adoptOperation(held));
     }
-    operations.push(...this.limits.renewals(index, true));
-    if (reason === 'Empty' && this.#deps.refill)
-      operations.push(...refillOperations(await this.#deps.refill(), isHere));
+    adopted.push(...this.limits.renewals(index, true));
+    const told = reason === 'Empty' && this.#deps.refill ? await this.#deps.refill() : NOTHING_KNOWN;
+    // statuses make the beginnings of windows, which the holds from before these correct
+    const operations = [...refillOperations(told, isHere), ...adopted];
     return missed ? { operations, late: settled } : { operations: [...settled, ...operations], late: [] };
   }
 }

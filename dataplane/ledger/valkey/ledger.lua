@@ -456,7 +456,9 @@ local function sumsIn(owner, limit)
   local from = findMark(marks, limit.start) or
     firstFrom(owner, isTracked(marks, limit) and limit.start or dayStart(limit.start))
   local till = firstFrom(owner, limit.stop)
-  return { spent = till.spent - from.spent, held = notNegative(till.held - from.held) }
+  -- a mark that was refilled may lack what the calls before it hold
+  local held = least(till.held - from.held, (owner.total or owner).held)
+  return { spent = till.spent - from.spent, held = notNegative(held) }
 end
 -- Corrects the marks after the admission of a call whose spending or hold changes.
 local function moveBefore(owner, admitted, spent, held)
@@ -558,17 +560,23 @@ local function seeList(owner, list)
   marks.seen = list
   saveMarks(owner)
 end
+-- A limit on the total, or of a key's day or month in UTC. Calls without limits in windows mark none, so that a limit
+-- that comes back does not know of every call since it was there.
+local function seeOne(owner, limit)
+  local wasWindowed = isWindowed(owner)
+  owner.seen = seeing(owner.seen, limit)
+  if not wasWindowed or isWindowed(owner) then return end
+  marksOf(owner).tracked = {}
+  saveMarks(owner)
+end
 local function see(limits, owners)
   for scope, owner in pairs(owners) do
     local list = limits.listed and limitsOf(limits, scope) or {}
     if #list > 1 or (list[1] and list[1].name) then seeList(owner, list)
-    elseif list[1] then owner.seen = seeing(owner.seen, list[1]) end
+    elseif list[1] then seeOne(owner, list[1]) end
   end
   if limits.listed then return end
-  for _, limit in ipairs(limits) do
-    local owner = owners[limit.scope]
-    owner.seen = seeing(owner.seen, limit)
-  end
+  for _, limit in ipairs(limits) do seeOne(owners[limit.scope], limit) end
 end
 
 -- What is free under all limits, and the index of the first that leaves least. `own`: what the call itself holds.
@@ -640,8 +648,8 @@ local function readHold(text, at)
   end
   return {
     amount = amountOf(amount, amountLow), spending = spending, listed = count > 0, admitted = admitted,
-    day = day, month = month, createdMs = createdMs, renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost, route = route,
-    tokens = tokens,
+    day = day, month = month, createdMs = createdMs, renewedMs = renewedMs, key = key, account = account,
+    instance = instance, cost = cost, route = route, tokens = tokens,
   }
 end
 local function limitOf(limits, scope)
@@ -1535,18 +1543,22 @@ local function reckon(way, tally, after, by)
   elseif way == 'add' then tally.spent = tally.spent + by end
 end
 
--- Puts a mark back: what was spent before a window, as known to a journal or a status.
+-- Puts a mark back: what was spent before a window, as known to a journal or a status. Where changes are added, the told
+-- sum has some that are yet to come, and each of these corrects the mark.
 local function refillMark(owner, way, start, from, spent)
   local marks = marksOf(owner)
   local known = findMark(marks, start)
   if not known then
-    insertMark(marks, { start = start, from = from, spent = spent, held = 0 })
+    local sums = way == 'add' and firstFrom(owner, from) or { spent = spent }
+    insertMark(marks, { start = start, from = from, spent = sums.spent, held = sums.start and sums.held or 0 })
+    owner.marked = marks[#marks].from
   elseif way == 'set' then known.spent = spent
   elseif way == 'raise' then known.spent = least(known.spent, spent)
   elseif way == 'join' then known.spent = known.spent + spent
   else return end
   saveMarks(owner)
 end
+-- Before the change itself enters the balances.
 local function refillMarks(owners, text)
   for letter, start, from, spent in string.gmatch(text, '(%a),(%d+),(%d+),(%d+)') do
     local owner, way = owners[letter][1], owners[letter][2]
@@ -1561,6 +1573,7 @@ local function reenter(key, account, day, month, after, by, endedMs, admitted)
   local own = tonumber(after.billedBy) or n
   local accountWay = wayOf(account, own, anew, after.since, endedMs)
   local keyWay = wayOf(key, own, anew, after.since, endedMs)
+  refillMarks({ k = { key, keyWay }, a = { account, accountWay } }, after.marks or '')
   reckon(accountWay, account, after.accountSpent, by)
   reckon(keyWay, key.total, after.totalSpent, by)
   for _, each in ipairs({ { day, after.daySpent }, { month, after.monthSpent } }) do
@@ -1570,7 +1583,6 @@ local function reenter(key, account, day, month, after, by, endedMs, admitted)
   end
   if accountWay == 'add' then moveBefore(account, admitted, by, 0) end
   if keyWay == 'add' then moveBefore(key, admitted, by, 0) end
-  refillMarks({ k = { key, keyWay }, a = { account, accountWay } }, after.marks or '')
   if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
   if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
   if anew or accountWay == 'join' then reachEarlier(account, n) end
@@ -1683,11 +1695,10 @@ function operation.least(asked)
   if not (epoch[2] == 'set' and refilling) then return { is = 'late' } end
   if asked.account then
     local account = loadAccount(asked.account)
-    if raise(account, money(asked.spent)) then
-      account.refilled = BY_STATUS
-      saveAccount(account)
-    end
+    local more = raise(account, money(asked.spent))
+    if more then account.refilled = BY_STATUS end
     leastInWindows(account, asked)
+    if more or asked.windows then saveAccount(account) end
   else
     local key = loadKey(asked.key)
     local more = raise(key.total, money(asked.total))

@@ -3,8 +3,7 @@
  * and generations are decimal text. What the script only stores (a call's route, its tokens) is JSON within it.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
-import type { QuotaPeriod } from '#ledger/spending.ts';
-import type { SpendingWindow, CalendarWindow, PeriodOf } from '#ledger/spending.ts';
+import type { CalendarWindow, PeriodOf, QuotaPeriod, SpendingWindow } from '#ledger/spending.ts';
 import type {
   ConversationLimits,
   HoldRequest,

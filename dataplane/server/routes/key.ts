@@ -10,12 +10,13 @@ export function key(app: FastifyInstance, { ledger, state }: ServerDeps): void {
   app.get(PATHS.key.path, { config: { endpoint: 'key' } }, async (request) => {
     const { key, keyHash } = callerOf(request);
     const { period, quota } = key;
-    const limits = state.get().accounts.get(key.account)?.spending ?? [];
+    const current = state.get();
+    const limits = current.accounts.get(key.account)?.spending ?? [];
     const windows = limits.flatMap((limit) => windowOf(limit) ?? []);
     const [spending, account] = await Promise.all([
       ledger.readKey(key.uid, { period, timeZone: quota.timeZone }, key.account),
       ledger.readAccount(key.account, windows),
     ]);
-    return keyView({ key, state: state.get(), spending, account, notAfterMs: state.credential(keyHash)?.notAfterMs });
+    return keyView({ key, state: current, spending, account, notAfterMs: state.credential(keyHash)?.notAfterMs });
   });
 }

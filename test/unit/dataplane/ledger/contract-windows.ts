@@ -8,6 +8,7 @@ import type { AddScenario, LedgerUnderTest } from './contract-scenario.ts';
 
 const HOUR_MS = 3_600_000;
 const BERLIN = 'Europe/Berlin';
+const DAY_IN_TOKYO: AccountWindow = { amountNanoUsd: 100n, window: 'Day', timeZone: 'Asia/Tokyo' };
 const WEEK_IN_BERLIN: AccountWindow = { amountNanoUsd: 100n, window: 'Week', timeZone: BERLIN };
 
 function quota(period: QuotaPeriod, timeZone?: string): Partial<Spending> {
@@ -190,6 +191,32 @@ export function windowScenarios(scenario: AddScenario): void {
       SHORT('Account Week Europe/Berlin', 70n),
     );
   });
+
+  for (const [owner, windowed, plain] of [
+    ['Account Day Asia/Tokyo', limited([DAY_IN_TOKYO], 1n), limited([], 2n)],
+    ['Key', quota('Daily', 'Asia/Tokyo'), { keyGeneration: 2n }],
+  ] as const) {
+    scenario(
+      `a limit whose window begins while it is removed counts from that day in UTC: ${owner}`,
+      async (subject, clock) => {
+        const again = { ...windowed, keyGeneration: 3n, accountGeneration: 3n };
+        clock.nowMs = Date.UTC(2026, 10, 19, 16);
+        await call(subject, 'a', { cost: 5n, limits: windowed });
+        clock.nowMs = Date.UTC(2026, 10, 20, 9);
+        await call(subject, 'b', { cost: 10n, limits: windowed });
+        clock.nowMs = Date.UTC(2026, 10, 20, 14, 59);
+        await call(subject, 'c', { cost: 20n, limits: plain });
+        // midnight in Tokyo is at 15:00
+        clock.nowMs = Date.UTC(2026, 10, 20, 15);
+        await call(subject, 'd', { cost: 60n, limits: plain });
+        clock.nowMs += 2 * HOUR_MS;
+        const request = holdRequest('e', 11n, { limits: again });
+        assert.deepEqual(brief(await subject.ledger.admit(request)), SHORT(owner, 10n));
+        clock.nowMs += DAY_MS;
+        await call(subject, 'f', { cost: 100n, limits: again });
+      },
+    );
+  }
 
   scenario('a later limit bounds what a call of its window costs beyond its hold', async ({ ledger }) => {
     await ledger.admit(holdRequest('a', 60n));

@@ -21,6 +21,8 @@ import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
+/** The beginning of a window, after what is restored at first and before the bucket opens. */
+const EDGE_MS = NOON_MS + 1_000;
 const WINDOWS = { day: '20777', month: '24322' };
 
 interface Known {
@@ -71,6 +73,21 @@ function statuses(spentNanoUsd: bigint): Operation[] {
     spentNanoUsd,
   };
   return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
+}
+
+/** What statuses say of the window that begins at EDGE_MS. */
+function windowStatuses(spentNanoUsd: bigint, inWindow: bigint): Operation[] {
+  const window = { startMs: EDGE_MS, spentNanoUsd: inWindow };
+  const key: KnownKey = {
+    keyUid: 'key-1',
+    account: ACCOUNT,
+    totalSpentNanoUsd: spentNanoUsd,
+    period: 'Weekly',
+    periodStartMs: EDGE_MS,
+    spentNanoUsd: inWindow,
+  };
+  const account = { account: ACCOUNT, spentNanoUsd, windows: [window] };
+  return refillOperations({ keys: [key], accounts: [account] }, () => true);
 }
 
 describe.skipIf(valkey.skip)('a store that lost data', async () => {
@@ -129,6 +146,16 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     assert.deepEqual([total, month], [account, account]);
     assert.ok(Number(day) <= Number(total));
     return Number(account);
+  };
+
+  /** What account and key have spent and hold in the window that begins at EDGE_MS, which is equal here. */
+  const inWindow = async (bucket: Bucket): Promise<readonly [string, string]> => {
+    const edges = [-1, 0, 1, 2].map((days) => EDGE_MS + days * DAY_MS);
+    const windows = [{ window: 'W', name: 'Day Etc/Noon', edges }];
+    const { windows: [ofAccount] = [] } = await bucket.execute({ op: 'account', account: ACCOUNT, windows });
+    const { windows: [ofKey] = [] } = await bucket.execute({ op: 'key', key: 'key-1', windows });
+    assert.deepEqual(ofKey, ofAccount);
+    return [ofKey?.spent ?? '', ofKey?.held ?? ''];
   };
 
   const spend = async (bucket: Bucket, id: string, cost: bigint): Promise<void> => {
@@ -228,6 +255,43 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
       await bucket.execute(refill('lost', { cost: 7, n: 2, spent: 97 }));
       assert.equal(await spent(bucket), 97);
     });
+  });
+
+  test('adds what it lost around the beginning of a window before or in that, in any order', async () => {
+    const kept = refill('kept', { cost: 1, n: 10, spent: 1 });
+    const before = refill('before', { cost: 7, n: 12, spent: 8, since: true });
+    const within = {
+      ...refill('within', { cost: 2, n: 13, spent: 10, since: true }),
+      createdMs: String(EDGE_MS + 500),
+      marks: `a,${EDGE_MS},${EDGE_MS},8;k,${EDGE_MS},${EDGE_MS},8`,
+    };
+    for (const lost of [
+      [before, within],
+      [within, before],
+    ]) {
+      await withBucket(place(), [kept], async (bucket) => {
+        for (const each of lost) await bucket.execute(each);
+        assert.equal(await spent(bucket), 10);
+        assert.deepEqual(await inWindow(bucket), ['2', '0']);
+      });
+    }
+  });
+
+  test('keeps a hold from before a window out of it', async () => {
+    const { limits: _counts, ...admitted } = holding(holdRequest('a', 60n));
+    const adopt = { ...admitted, op: 'adopt', ...WINDOWS, admitted: String(NOON_MS) };
+    const told = windowStatuses(20n, 1n);
+    await withBucket(place(), [...told, adopt], async (bucket) => assert.deepEqual(await inWindow(bucket), ['1', '0']));
+    for (const all of [
+      [...told, adopt],
+      [adopt, ...told],
+    ]) {
+      await withBucket(place(), all, async (bucket) => {
+        await bucket.execute(settleOperation(settlement('a', 40n), []));
+        assert.equal((await bucket.execute({ op: 'account', account: ACCOUNT })).spent, '60');
+        assert.deepEqual(await inWindow(bucket), ['1', '0']);
+      });
+    }
   });
 
   test('with the settlement of a call that was reaped since is corrected', () => {
