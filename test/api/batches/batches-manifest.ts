@@ -51,7 +51,7 @@ spec:
     auth: {type: ApiKey, secretRef: {name: anthropic, key: apiKey}}
     models:
     - {name: claude-batch, upstreamName: claude-upstream-9}
-    - {name: claude-dear-batch, upstreamName: claude-upstream-9-dear}
+    - {name: claude-dear-batch, upstreamName: claude-dear-upstream-9}
     - {name: claude-same-batch, upstreamName: claude-upstream-9-latest}
 ---
 apiVersion: modelgateway.dev/v1alpha1
