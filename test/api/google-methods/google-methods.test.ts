@@ -385,6 +385,9 @@ describe("images in Google's protocol", () => {
       [{ n: 2, size: '2048x2048' }, [made, { raiFilteredReason: 'no' }], [{ b64_json: PNG }], '0.06'],
       [{ n: 3, size: '1K' }, [{ raiFilteredReason: 'A person.' }], [], '0.00'],
       [{ size: '1536x1024' }, [made], [{ b64_json: PNG }], '0.04'],
+      // Imagen's own size is 1K
+      [{ size: 'auto' }, [made], [{ b64_json: PNG }], '0.04'],
+      [{ n: 2 }, [made, made], [{ b64_json: PNG }, { b64_json: PNG }], '0.08'],
       // more than was asked for
       [{ size: '1K' }, [made, made], [{ b64_json: PNG }, { b64_json: PNG }], '0.04'],
     ] as const) {
@@ -460,8 +463,8 @@ describe("images in Google's protocol", () => {
     }
     const edit = { model: 'imagen', prompt: 'a cat', size: '1K', image: `data:image/png;base64,${PNG}` };
     const imagen = await post(stack, '/v1/images/edits', edit);
-      assert.equal(imagen.status, 404);
-      assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
+    assert.equal(imagen.status, 404);
+    assert.match(imagen.json().error.message, /POST \/v1beta\/models\/imagen:predict/);
     assert.equal(stack.openai.requests.length, 0);
     const other = await post(stack, '/v1beta/models/image-model:predict', { instances: [instance] });
     assert.match(other.json().error.message, /POST \/v1\/images\/generations/);
