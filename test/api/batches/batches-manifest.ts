@@ -22,6 +22,7 @@ spec:
     endpoints: [Chat, Responses, Batches]
     baseUrl: ${openaiUrl}/v1
     auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}
+    maxConcurrency: 100
     models: [{name: batch-model, upstreamName: upstream-name-7}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
