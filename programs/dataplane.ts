@@ -181,6 +181,11 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     unkept: (requestId, error) => log.warn({ requestId, err: error }, 'a response could not be kept'),
+    lostTurn: (requestId, conversation, error) =>
+      log.warn(
+        { requestId, conversation, err: error },
+        'a turn could not be added to its conversation, which has a gap',
+      ),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
   const ledgerCheck = checkLedger(ledger, clock);

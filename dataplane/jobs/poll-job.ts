@@ -19,7 +19,7 @@ type PollingDeps = Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock'
 
 /**
  * Undefined: the job runs. Throws GatewayError if the channel is gone or full, or the provider fails. `reading` is called
- * before the results of a batch are read.
+ * before the results of a batch are read, which takes long, so that they take no part of the limits.
  */
 export async function pollJob(
   deps: PollingDeps,
@@ -59,7 +59,7 @@ async function poll(deps: PollingDeps, polled: PolledJob): Promise<EndedJob | un
   }
 }
 
-function pollBatch(
+async function pollBatch(
   deps: PollingDeps,
   job: JobRecord,
   signal: AbortSignal,
@@ -71,19 +71,19 @@ function pollBatch(
   const hold = (bytes: number): void => held.set(bytes);
   const form = at.target.protocol === 'Anthropic' ? 'Anthropic' : 'OpenAI';
   const request = { callId: `poll_${randomUUID()}`, dialect: form } as const;
-  return withLimits(deps, request, at.limits, async () => {
-    try {
+  const fetchResults = (path: string): Promise<UpstreamResponse> => {
+    reading();
+    return ask(deps, { job, at, signal }, { path, stream: true });
+  };
+  try {
+    const state = await withLimits(deps, request, at.limits, async () => {
       const response = await ask(deps, { job, at, signal }, { path: batchPath(form, job.jobId), stream: false });
-      const state = readBatchState(form, await readWholeBody(response, { about: 'batch', hold }));
-      const fetchResults = (path: string): Promise<UpstreamResponse> => {
-        reading();
-        return ask(deps, { job, at, signal }, { path, stream: true });
-      };
-      return await batchOutcome(deps, { job, state, fetchResults, hold });
-    } finally {
-      hold(0);
-    }
-  });
+      return readBatchState(form, await readWholeBody(response, { about: 'batch', hold }));
+    });
+    return await batchOutcome(deps, { job, state, fetchResults, hold });
+  } finally {
+    hold(0);
+  }
 }
 
 /** Asks for what a batch is, or for its results, which take as long as they take. */

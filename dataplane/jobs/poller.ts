@@ -51,6 +51,8 @@ const LOST_MS = 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;
 const MAX_CONCURRENT_POLLS = 32;
+/** How many of them may be of batches, whose results take long to read. The others are for videos and responses. */
+const MAX_BATCH_POLLS = 24;
 /** How many of one channel may read results at a time. */
 const MAX_READERS = 4;
 /** The pause after a failure to reach the ledger. */
@@ -129,7 +131,7 @@ export function startPoller(deps: PollerDeps): Poller {
 
 /**
  * The jobs to poll now. At most one per channel, so that most slots stay free for clients, besides a few whose results are
- * being read, and a limited number in all.
+ * being read, and a limited number in all, of batches fewer.
  * Accounts take turns, so that one with thousands of jobs delays another's refund by one poll.
  */
 function dueJobs(all: Iterable<Claimed>, nowMs: number, turns: AccountTurns): Claimed[] {
@@ -137,13 +139,19 @@ function dueJobs(all: Iterable<Claimed>, nowMs: number, turns: AccountTurns): Cl
   const polled = list.filter(({ polling }) => polling);
   const busy = busyChannels(polled);
   let free = MAX_CONCURRENT_POLLS - polled.length;
+  let freeForBatches = MAX_BATCH_POLLS - polled.filter(({ job }) => isOfBatch(job.terms)).length;
   const due: Claimed[] = [];
   const waiting = list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs);
   for (const entry of waiting.sort((a, b) => turns.order(a.job, b.job))) {
-    const { channel } = entry.job.origin;
-    if (busy.has(channel) || free <= 0) continue;
+    const {
+      terms,
+      origin: { channel },
+    } = entry.job;
+    const isBatch = isOfBatch(terms);
+    if (busy.has(channel) || free <= 0 || (isBatch && freeForBatches <= 0)) continue;
     busy.add(channel);
     free--;
+    freeForBatches -= Number(isBatch);
     turns.begin(entry.job);
     due.push(entry);
   }

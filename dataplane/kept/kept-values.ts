@@ -17,6 +17,8 @@ export type Keys = readonly Uint8Array[];
 
 /** The memory that reading takes, in multiples of the size: it is held encrypted, decrypted and as a part of a body. */
 export const READING_FACTOR = 4;
+/** How often a value is put where earlier ones did not make enough room for it. */
+const MAX_PUTS = 50;
 const DAY_MS = 86_400_000;
 
 /** There is no place for a value. */
@@ -25,6 +27,7 @@ export class NotKept extends Error {
 }
 
 const NO_ROOM: Readonly<Record<NoRoom, string>> = {
+  TooLarge: "it is larger than the account's bytes",
   AccountFull: "the account's bytes are used up",
   StoreFull: 'the store of responses has no more room',
 };
@@ -63,10 +66,15 @@ export class KeptValues {
   }
 
   /** Undefined: it is kept. */
-  put(place: KeptPlace, plain: Uint8Array, { keys, replaces }: Writing): Promise<NotPut | undefined> {
+  async put(place: KeptPlace, plain: Uint8Array, { keys, replaces }: Writing): Promise<NotPut | undefined> {
     const { store, days, maxBytes } = this.#options;
     const bytes = boxOf(place, keys).close(place.id, plain);
-    return store.put({ ...place, bytes, nowMs: this.#clock.nowMs(), keepMs: days * DAY_MS, maxBytes, replaces });
+    const kept = { ...place, bytes, keepMs: days * DAY_MS, maxBytes, replaces };
+    for (let puts = 1; ; puts++) {
+      const refusal = await store.put({ ...kept, nowMs: this.#clock.nowMs() });
+      const mayFitLater = refusal === 'AccountFull' || refusal === 'StoreFull';
+      if (!mayFitLater || puts === MAX_PUTS) return refusal;
+    }
   }
 
   /** Undefined: the account has none with this id. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '#runtime/owner-only.ts';
 import { APPLICATION_ID } from './application-id.ts';
-import { HEAD_BYTES, MOST_DROPPED } from './store.ts';
+import { HEAD_BYTES, MOST_DROPPED, VALUE_OVERHEAD_BYTES } from './store.ts';
 import type { KeptPlace, NewKept, NoRoom, NotPut } from './store.ts';
 
 const VERSION = 1;
@@ -27,6 +27,10 @@ const SCHEMA = `
   END;
   PRAGMA user_version = ${VERSION};`;
 
+/** A file of an earlier version of the program has it from its next opening on. */
+const FURTHER_SCHEMA = `
+  CREATE INDEX IF NOT EXISTS only_responses_by_age ON responses (account, seq) WHERE id >= 'resp_';`;
+
 /** Its methods throw SQLite's errors. */
 export class ResponseTable {
   readonly #db: DatabaseSync;
@@ -34,9 +38,11 @@ export class ResponseTable {
   readonly #delete: StatementSync;
   readonly #add: StatementSync;
   readonly #sum: StatementSync;
+  readonly #deleteOldestResponseOf: StatementSync;
   readonly #deleteOldestOf: StatementSync;
   readonly #deleteOldest: StatementSync;
   readonly #size: StatementSync;
+  readonly #length: StatementSync;
   readonly #bytes: StatementSync;
   readonly #head: StatementSync;
 
@@ -49,6 +55,11 @@ export class ResponseTable {
     this.#delete = db.prepare('DELETE FROM responses WHERE account = ? AND id = ? RETURNING until_ms');
     this.#add = db.prepare('INSERT INTO responses (account, id, size, until_ms, bytes) VALUES (?, ?, ?, ?, ?)');
     this.#sum = db.prepare('SELECT size FROM sums WHERE account = ?');
+    // ids of conversations begin with "conv_"
+    this.#deleteOldestResponseOf = db.prepare(
+      `DELETE FROM responses WHERE seq = (SELECT seq FROM responses INDEXED BY only_responses_by_age
+        WHERE account = ? AND id >= 'resp_' AND id <> ? ORDER BY seq LIMIT 1)`,
+    );
     this.#deleteOldestOf = db.prepare(
       'DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses WHERE account = ? AND id <> ?)',
     );
@@ -56,6 +67,9 @@ export class ResponseTable {
       'DELETE FROM responses WHERE seq = (SELECT min(seq) FROM responses WHERE account <> ? OR id <> ?)',
     );
     this.#size = db.prepare('SELECT size FROM responses WHERE account = ? AND id = ? AND until_ms > ?');
+    this.#length = db.prepare(
+      'SELECT length(bytes) AS length FROM responses WHERE account = ? AND id = ? AND until_ms > ?',
+    );
     this.#bytes = db.prepare('SELECT bytes FROM responses WHERE account = ? AND id = ? AND until_ms > ?');
     this.#head = db.prepare(
       `SELECT substr(bytes, 1, ${HEAD_BYTES}) AS head FROM responses WHERE account = ? AND id = ? AND until_ms > ?`,
@@ -71,7 +85,7 @@ export class ResponseTable {
       const refusal = this.#isChanged(kept) ? 'Changed' : this.#makeRoom(kept);
       if (!refusal) {
         this.#delete.all(account, id);
-        this.#add.run(account, id, bytes.length, nowMs + keepMs, bytes);
+        this.#add.run(account, id, sizeOf(bytes), nowMs + keepMs, bytes);
       }
       this.#db.exec('COMMIT');
       return refusal;
@@ -88,14 +102,15 @@ export class ResponseTable {
     return !(head instanceof Uint8Array && Buffer.compare(head, replaces) === 0);
   }
 
-  /** Deletes the account's oldest ones, and then the oldest of all, but not what has the id. */
-  #makeRoom({ account, id, bytes: { length }, nowMs, maxBytes }: NewKept): NoRoom | undefined {
-    if (length > maxBytes) return 'AccountFull';
-    const more = length - Number(this.#size.get(account, id, nowMs)?.['size'] ?? 0);
+  /** Deletes the account's oldest ones, responses before conversations, and then the oldest of all, but not what has the id. */
+  #makeRoom({ account, id, bytes, nowMs, maxBytes }: NewKept): NoRoom | undefined {
+    const size = sizeOf(bytes);
+    if (size > maxBytes) return 'TooLarge';
+    const more = size - Number(this.#size.get(account, id, nowMs)?.['size'] ?? 0);
     let left = MOST_DROPPED;
     for (; this.#sumOf(account) + more > maxBytes; left--) {
       if (left === 0) return 'AccountFull';
-      this.#deleteOldestOf.run(account, id);
+      if (this.#deleteOldestResponseOf.run(account, id).changes === 0) this.#deleteOldestOf.run(account, id);
     }
     for (; this.#sumOf('') + more > FULL_ACCOUNTS * maxBytes; left--) {
       if (left === 0) return 'StoreFull';
@@ -110,8 +125,8 @@ export class ResponseTable {
 
   sizeOf({ account, id }: KeptPlace, nowMs: number): number | undefined {
     this.#expire.run(nowMs);
-    const size = this.#size.get(account, id, nowMs)?.['size'];
-    return size === undefined ? undefined : Number(size);
+    const length = this.#length.get(account, id, nowMs)?.['length'];
+    return length === undefined ? undefined : Number(length);
   }
 
   get({ account, id }: KeptPlace, nowMs: number): Uint8Array | undefined {
@@ -130,6 +145,10 @@ export class ResponseTable {
   }
 }
 
+function sizeOf({ length }: Uint8Array): number {
+  return length + VALUE_OVERHEAD_BYTES;
+}
+
 /** What is deleted is overwritten, and the file becomes smaller. */
 function open(path: string): DatabaseSync {
   keepToOwner(path);
@@ -145,6 +164,7 @@ function open(path: string): DatabaseSync {
     if (version === 0) db.exec(`PRAGMA auto_vacuum = FULL; PRAGMA application_id = ${APPLICATION_ID};`);
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;');
     if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
+    db.exec(FURTHER_SCHEMA);
     return db;
   } catch (error) {
     db.close();

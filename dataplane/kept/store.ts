@@ -13,7 +13,10 @@ export interface NewKept extends KeptPlace {
   readonly nowMs: number;
   /** It is deleted after this time. */
   readonly keepMs: number;
-  /** What the account's responses and conversations may be together: its oldest ones make room. */
+  /**
+   * What the account's responses and conversations may be together, with VALUE_OVERHEAD_BYTES for each. Its oldest
+   * responses make room, and then its oldest conversations.
+   */
   readonly maxBytes: number;
   /** The first bytes of what it takes the place of, as they were read. Absent: of whatever has the id. */
   readonly replaces?: Uint8Array | undefined;
@@ -25,8 +28,14 @@ export const HEAD_BYTES = 24;
 /** The most that one put deletes to make room. What remains is for the next ones to delete. */
 export const MOST_DROPPED = 100;
 
-/** Why there is no room: the account's bytes, or those of all accounts, are used up. */
-export type NoRoom = 'AccountFull' | 'StoreFull';
+/** What a value takes beside its bytes, rounded up: its id and times, its places in indexes, and parts of pages. */
+export const VALUE_OVERHEAD_BYTES = 1024;
+
+/**
+ * Why there is no room: it is larger than the account's bytes, these are used up, or those of all accounts. Of what is
+ * used up, each put makes some room.
+ */
+export type NoRoom = 'TooLarge' | 'AccountFull' | 'StoreFull';
 
 /** Why it is not kept; what had the id stays. `Changed`: that is no longer what it replaces. */
 export type NotPut = NoRoom | 'Changed';

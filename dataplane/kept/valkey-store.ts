@@ -9,8 +9,8 @@ import { LedgerUnavailable } from '#ledger/spending.ts';
 import { openConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
 import { createRoom } from './valkey-room.ts';
-import { MOST_DROPPED } from './store.ts';
-import type { KeptPlace, KeptStore } from './store.ts';
+import { MOST_DROPPED, VALUE_OVERHEAD_BYTES } from './store.ts';
+import type { KeptPlace, KeptStore, NotPut } from './store.ts';
 
 /** The size of all together is the field "total": ids begin with "resp_" or "conv_". */
 const DROP = `
@@ -25,9 +25,9 @@ local function drop(id)
 end`;
 
 /**
- * Drops the ids of expired ones, deletes the oldest ones until this one fits, and adds it. It drops a bounded number,
- * because the ledger waits meanwhile. Returns 0 if there is still no room, and 2 if what it replaces has changed; then
- * what has the id stays.
+ * Deletes expired and the oldest ones, a bounded number because the ledger waits, until this one fits, and adds it unless
+ * its value is empty. Returns 1, or 0 for no room, 2 for a change of what it replaces, and 3 if it is larger than all may
+ * be; then what has the id stays. Conversations come after all responses in the order.
  */
 const PUT = `${DROP}
 local id, value, size, keep_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -36,7 +36,7 @@ local replaces = ARGV[8]
 if replaces ~= '' and redis.call('GETRANGE', prefix .. id, 0, #replaces - 1) ~= replaces then return 2 end
 -- the sizes count for nothing once the order is lost
 if redis.call('EXISTS', order) == 0 then redis.call('UNLINK', ends, sizes) end
-if size > most then return 0 end
+if size > most then return 3 end
 local expired = redis.call('ZRANGEBYSCORE', ends, '-inf', now_ms, 'LIMIT', 0, most_dropped)
 for _, each in ipairs(expired) do drop(each) end
 local dropped = #expired
@@ -49,9 +49,10 @@ while total() + more > most do
   drop(oldest)
   dropped = dropped + 1
 end
+if value == '' then return 1 end
 drop(id)
 redis.call('SET', prefix .. id, value, 'PX', keep_ms)
-redis.call('ZADD', order, now_ms, id)
+redis.call('ZADD', order, string.sub(id, 1, 5) == 'conv_' and now_ms + 1e13 or now_ms, id)
 redis.call('ZADD', ends, now_ms + keep_ms, id)
 redis.call('HSET', sizes, id, size)
 redis.call('HINCRBY', sizes, 'total', size)
@@ -60,6 +61,13 @@ for _, key in ipairs({order, ends, sizes}) do
   if redis.call('PTTL', key) < keep_ms then redis.call('PEXPIRE', key, keep_ms) end
 end
 return 1`;
+
+/** By the number that PUT returns. */
+const RESULTS: readonly (NotPut | undefined)[] = ['AccountFull', undefined, 'Changed', 'TooLarge'];
+
+/** There is room for a value of this size before it is sent to the server. */
+const LARGE_BYTES = 64 * 1024;
+const BASE64_GROUP = 3;
 
 const DELETE = `${DROP}
 return drop(ARGV[1])`;
@@ -88,13 +96,15 @@ export function openValkeyStore(url: string, clock: Pick<Clock, 'monotonicMs'> =
   };
   return {
     async put({ account, id, bytes, nowMs, keepMs, maxBytes, replaces }) {
-      const value = Buffer.from(bytes).toString('base64');
-      if (!(await answerOf(room.isFor(baseOf(account), value.length)))) return 'StoreFull';
-      const numbers = [value.length, keepMs, nowMs, maxBytes, MOST_DROPPED].map(String);
+      const length = 4 * Math.ceil(bytes.length / BASE64_GROUP);
+      const size = length + VALUE_OVERHEAD_BYTES;
+      if (!(await answerOf(room.isFor(baseOf(account), size)))) return 'StoreFull';
+      const numbers = [size, keepMs, nowMs, maxBytes, MOST_DROPPED].map(String);
       const head = Buffer.from(replaces ?? []).toString('base64'); // a multiple of three bytes has no padding
-      const result = Number(await run(PUT, account, [id, value, ...numbers, head]));
-      if (result === 1) return undefined;
-      return result === 2 ? 'Changed' : 'AccountFull';
+      const put = async (value: string): Promise<NotPut | undefined> =>
+        RESULTS[Number(await run(PUT, account, [id, value, ...numbers, head]))];
+      const refusal = length < LARGE_BYTES ? undefined : await put('');
+      return refusal ?? put(Buffer.from(bytes).toString('base64'));
     },
     async sizeOf(place) {
       const key = keyOf(place);

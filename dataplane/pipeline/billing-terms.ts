@@ -20,8 +20,11 @@ interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
 const VERSION = '1:';
 /** Precedes the same shape of terms of a batch, which are those of each of its requests. */
 const BATCH_VERSION = 'batch1:';
-/** Precedes a list of such terms, one for each model of a batch. */
-const MODELS_VERSION = 'batch2:';
+/**
+ * Precedes a list of such terms, one for each model of a batch. A program that does not know it takes it for terms of a
+ * batch that it cannot read, and leaves the batch to others.
+ */
+const MODELS_VERSION = `${BATCH_VERSION}models:`;
 
 export function encodeTerms(terms: BillingTerms): string {
   const { call } = terms.routed;
@@ -73,7 +76,7 @@ function storedOf({ bounds, outputLimit, candidate, routed: { call, offer } }: B
 
 /** Whether these are the terms of a batch. */
 export function isOfBatch(terms: string | undefined): boolean {
-  return [BATCH_VERSION, MODELS_VERSION].some((version) => terms?.startsWith(version) === true);
+  return terms?.startsWith(BATCH_VERSION) === true;
 }
 
 /** Undefined if a version of the program or of Node wrote the text that this one cannot read. */
@@ -84,11 +87,11 @@ export function decodeTerms(text: string): BillingTerms | undefined {
 
 /** The same of a batch: its terms for each of its models. */
 export function decodeBatchTerms(text: string): readonly BillingTerms[] | undefined {
-  const one = readStored(text, BATCH_VERSION);
-  if (one) return [termsIn(one)];
   // encodeTerms wrote it
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (readVersion(text, MODELS_VERSION) as readonly StoredTerms[] | undefined)?.map(termsIn);
+  const models = readVersion(text, MODELS_VERSION) as readonly StoredTerms[] | undefined;
+  const stored = models ?? [readStored(text, BATCH_VERSION)];
+  return stored.every((each) => each !== undefined) ? stored.map(termsIn) : undefined;
 }
 
 function termsIn({ call, quotaType, candidate, bounds, outputLimit }: StoredTerms): BillingTerms {

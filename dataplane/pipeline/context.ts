@@ -85,8 +85,10 @@ export interface PipelineDeps {
   readonly warn: (warning: RouteWarning) => void;
   /** The console's URL without a path, for links in refusals; undefined if it is unknown. */
   readonly consoleUrl?: (() => string | undefined) | undefined;
-  /** Reports that a response could not be kept, although it says so, or not be added to its conversation. */
+  /** Reports that a response could not be kept, although it says so. */
   readonly unkept: (requestId: string, error: unknown) => void;
+  /** Reports that a turn could not be added to its conversation, which has a gap. */
+  readonly lostTurn: (requestId: string, conversation: string, error: unknown) => void;
   /** Reports an unexpected error, which no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }
@@ -288,8 +290,8 @@ export interface ConversationTurn {
   readonly id: string;
   /** The input of the request itself: an array of items, as JSON. */
   readonly own: Uint8Array;
-  /** Of the conversation before it, in bytes. */
-  readonly size: number;
+  /** The memory that reading the conversation takes, by its size in the store. */
+  readonly readingBytes: number;
 }
 
 /** The most that one call can consume and cost on one candidate. */

@@ -57,13 +57,17 @@ export async function beginTurn(
   const { conversations, keys } = keeping;
   const held = new HeldBytes(deps.memory, key);
   try {
-    const hold = (bytes: number): void => held.set(bytes);
+    let readingBytes = 0;
+    const hold = (bytes: number): void => {
+      readingBytes = bytes;
+      held.set(bytes);
+    };
     const found = await conversations.read({ account: key.account, id }, { keys, hold });
     if (!found) throw noSuchConversation();
     checkSize(found.length + body.bytes.length);
     const own = await body.continueFrom({ input: itemsOfConversation(found) }, () => held.set(0));
     held.set(body.bytes.length);
-    return { id, own, size: found.length };
+    return { id, own, readingBytes };
   } catch (error) {
     held.set(0);
     throw error;
@@ -103,16 +107,22 @@ function noSuchConversation(): GatewayError {
 export function holdTurn(deps: Pick<PipelineDeps, 'memory'>, record: CallRecord, { key, turn }: Routed): void {
   if (!turn || record.turn) return;
   const held = new HeldBytes(deps.memory, key);
-  held.set(turn.own.length + READING_FACTOR * (turn.size + turn.own.length));
+  held.set(bytesOfAdding(turn));
   record.turn = { ...turn, own: Buffer.from(turn.own), held };
+}
+
+/** The turn's own input is held besides. */
+function bytesOfAdding({ own, readingBytes }: ConversationTurn): number {
+  return own.length + readingBytes + READING_FACTOR * own.length;
 }
 
 /** Resolves once the turn is a part of its conversation. Never rejects: the client gets its response in any case. */
 export async function addTurn(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<void> {
+  const { id = '' } = record.turn ?? {};
   try {
     await add(deps, record, outcome);
   } catch (error) {
-    deps.unkept(record.received.requestId, error);
+    deps.lostTurn(record.received.requestId, id, error);
   } finally {
     record.turn?.held.set(0);
     record.turn = undefined;
@@ -122,7 +132,8 @@ export async function addTurn(deps: PipelineDeps, record: CallRecord, outcome: C
 async function add(deps: PipelineDeps, { turn, routed, received }: CallRecord, outcome: CallOutcome): Promise<void> {
   const response = turn && responseIn(outcome);
   const keeping = keepingOf(deps, deps.state.get());
-  if (turn && !response && outcome.kind === 'Streamed') throw new NotKept('the response is too large to be read');
+  if (turn && !response && outcome.kind === 'Streamed')
+    throw new NotKept('the response has no end that can be read, or is too large');
   if (!turn || !routed || !response || !keeping) return;
   const { conversations, keys } = keeping;
   const { key } = routed;
@@ -131,11 +142,11 @@ async function add(deps: PipelineDeps, { turn, routed, received }: CallRecord, o
   // items of the output have ids of the request already
   const suffix = `${received.requestId.replace(/^req_/, '')}_input`;
   const work = { work: 'AddTurn', suffix, lists: [turn.own, output] } as const;
-  let heldBytes = READING_FACTOR * turn.size;
+  let { readingBytes: heldBytes } = turn;
   const hold = (bytes: number): void => {
     // others may have added to it meanwhile
     if (bytes <= heldBytes) return;
-    turn.held.set(bytes + READING_FACTOR * turn.own.length);
+    turn.held.set(bytesOfAdding({ ...turn, readingBytes: bytes }));
     heldBytes = bytes;
   };
   await conversations.change({ account: key.account, id: turn.id }, { keys, hold }, async (bytes) => {

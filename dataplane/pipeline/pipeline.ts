@@ -33,9 +33,9 @@ export async function handleCall(deps: PipelineDeps, given: Received): Promise<v
     record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
-  const keeping = Promise.all([keepResponse, addTurn].map((keep) => keep(deps, record, outcome))); // for later calls
+  const keeping = keepResponse(deps, record, outcome); // for later calls
   const settled = await settle(deps, record, outcome); // price, replace the hold, release the limits
-  await keeping;
+  await Promise.all([keeping, addTurn(deps, record, settled.outcome)]); // the turn only of a call that is settled
   const status = sendOutcome(deps, record, settled); // the last bytes, or the error
   report(deps, record, { settled, status }); // metrics and the log line
 }

@@ -148,6 +148,8 @@ export interface ConversionNotes {
   readonly heldValue?: HeldValue;
   /** Embeddings are asked for in base64. */
   readonly vectorsInBase64?: boolean;
+  /** Imagen: the size of the images, where the client asked for none. */
+  readonly defaultSize?: string;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */

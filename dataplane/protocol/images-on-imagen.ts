@@ -39,6 +39,8 @@ export const REQUEST = objectTable('Request', {
   mask: refused(NO_PICTURES),
 });
 
+/** Of images whose size is not said. */
+const DEFAULT_SIZE = '1K';
 const SHAPES = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const;
 const MOST_IMAGES = 8;
 const FORMATS: Readonly<Partial<Record<string, string>>> = { png: 'image/png', jpeg: 'image/jpeg', jpg: 'image/jpeg' };
@@ -57,6 +59,7 @@ export const imagesOnImagen: Converter = {
       throw new SyntaxError('the response holds no images');
     const entries = itemsOf(predictions).filter(isRecord);
     const pictures = entries.filter((entry) => textOf(entry['bytesBase64Encoded']) !== undefined);
+    const size = answer?.notes?.defaultSize;
     const written = writePictures(pictures, answer?.createdSeconds ?? 0);
     const refusal = pictures.length === 0 ? { refusal: refusalIn(entries) } : {};
     return {
@@ -66,6 +69,7 @@ export const imagesOnImagen: Converter = {
         final: true,
         outputBytes: 0,
         images: pictures.length,
+        ...(size !== undefined && { served: { size } }),
       },
     };
   },
@@ -79,12 +83,13 @@ function writeRequest(_body: Uint8Array, parsed: JsonRecord, { upstreamModel }: 
   const dropped = new DroppedFields();
   const request = readFields(REQUEST, parsed, { param: '', unread });
   settleUnread({ unread }, { provider: NAME, dropped });
+  const size = readSize(request.size);
   const body = {
     instances: [{ prompt: stringOf(request.prompt) }],
     parameters: {
       // without a number it would make four
       sampleCount: readImages(request.n),
-      ...writeSize(request.size),
+      ...(size !== undefined && writeSize(size)),
       ...writeOptions(request),
       includeRaiReason: true,
     },
@@ -93,6 +98,7 @@ function writeRequest(_body: Uint8Array, parsed: JsonRecord, { upstreamModel }: 
     path: modelPath(upstreamModel, 'predict'),
     body: Buffer.from(writeJson(body)),
     dropped: dropped.params,
+    ...(size === undefined && { notes: { defaultSize: DEFAULT_SIZE } }),
   };
 }
 
@@ -102,10 +108,14 @@ function readImages(given: unknown): number {
   return images;
 }
 
-/** 1K is what all models make; those before Imagen 4 do not know its name. */
-function writeSize(given: unknown): JsonRecord {
+/** Undefined: that is left to the model. */
+function readSize(given: unknown): string | undefined {
   const size = textOf(given);
-  if (size === undefined || size.toLowerCase() === 'auto') return {};
+  return size?.toLowerCase() === 'auto' ? undefined : size;
+}
+
+/** 1K is what all models make; those before Imagen 4 do not know its name. */
+function writeSize(size: string): JsonRecord {
   const config = imageConfigOf(size, SHAPES);
   if (!config) throw malformed('size', 'a width and a height (1024x1024), 1K, 2K or auto');
   const { shape, resolution } = config;

@@ -42,8 +42,8 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
     methods: /^(?:GET|HEAD)$/,
     path: /^\/v1\/conversations$/,
     instead:
-      'Conversations are not listed: their provider would list those of every key. Keep the id that each POST ' +
-      '/v1/conversations answers, and GET /v1/conversations/{id}.',
+      'Conversations are not listed: a provider would list those of every key, and the gateway knows its own by their ' +
+      'ids. Keep the id that each POST /v1/conversations answers, and GET /v1/conversations/{id}.',
   },
   {
     methods: /./,
@@ -99,8 +99,8 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
     methods: /./,
     path: /^\/v1\/(?:assistants|threads)(?:\/.*)?$/,
     instead:
-      'Assistants and threads are not served: keep conversations with POST /v1/conversations, where a provider ' +
-      'offers it, and name them in POST /v1/responses.',
+      'Assistants and threads are not served: keep conversations with POST /v1/conversations, where the platform or a ' +
+      'provider keeps them, and name them in POST /v1/responses.',
   },
   {
     methods: /./,

@@ -7,7 +7,7 @@ import type { Meter } from '../../protocol/converter.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { consumptionOf } from '../consumption.ts';
 import type { BillingTerms, MeasuredConsumption } from '../consumption.ts';
-import { servedName } from './served-name.ts';
+import { servedNames } from './served-name.ts';
 
 /** The later of two counts for a batch that has both. */
 const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial', 'Implausible'];
@@ -35,14 +35,18 @@ export class BatchBill {
     return this.#count;
   }
 
-  /** Adds a request that succeeded. One of a model that nobody has asked for counts as one of the dearest. */
+  /** Adds a request that succeeded. It counts as the dearest of those that it may be of, or else of all. */
   add({ meter, model }: UsedResult): void {
-    const index = this.#terms.length === 1 ? 0 : servedName(this.#names, model);
-    const measured = (index === undefined ? this.#terms : this.#terms.slice(index, index + 1)).map((terms) =>
-      measure(meter, terms),
-    );
+    const fitting = this.#fitting(model);
+    const measured = (fitting.length > 0 ? fitting : this.#terms).map((terms) => measure(meter, terms));
     const dearest = measured.reduce((most, each) => (each.costNanoUsd > most.costNanoUsd ? each : most));
     this.#add(dearest);
+  }
+
+  #fitting(served: string | undefined): readonly BillingTerms[] {
+    if (this.#terms.length === 1) return this.#terms;
+    const places = servedNames(this.#names, served);
+    return this.#terms.filter((_terms, index) => places.includes(index));
   }
 
   #add({ terms: { bounds, candidate }, consumed }: Measured): void {

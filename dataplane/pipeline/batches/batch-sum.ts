@@ -16,7 +16,7 @@ import type { BatchModel, CallBounds, EndpointCall } from '../context.ts';
 import { outputOfModelLimit } from '../context.ts';
 import { ableToContinue, continuesImages } from '../kept-images.ts';
 import { sealFor } from '../sealing-context.ts';
-import { stemOf } from './served-name.ts';
+import { areConfusable } from './served-name.ts';
 
 /** The service tier at whose price batches are billed; a model without it is billed at its standard price. */
 const BATCH_TIER = 'batch';
@@ -162,12 +162,11 @@ export class BatchSum {
         `No channel serves both "${first}" and "${model}" in batches: make a batch for each of them.`,
         'model',
       );
-    const stem = stemOf(found.candidate.upstreamModel);
     for (const [name, { channel }] of this.#models)
-      if (stemOf(channel.candidate.upstreamModel) === stem)
+      if (areConfusable(channel.candidate.upstreamModel, found.candidate.upstreamModel))
         throw fault(
-          `"${name}" and "${model}" are one model of the provider, so that their results cannot be told apart: make ` +
-            'a batch for each of them.',
+          `"${name}" and "${model}" are one model of the provider, or may be, so that their results cannot be told ` +
+            'apart: make a batch for each of them.',
           'model',
         );
     this.#models.set(model, new ModelSum(found));

@@ -1,18 +1,38 @@
 /** [P] Which of a batch's models a result is of, by the name that its provider writes into it. */
 
+/** The date of a version: "claude-sonnet-4-5-20250929", or "claude-sonnet-4-5@20250929". */
+const DATE = /[-@]\d{6,8}$/;
+/** A name of the latest version, which may be any. */
+const LATEST = /-latest$/;
+
 /**
- * The place of the name that was asked for; undefined: of none. A provider may answer with the version that a name stands
- * for: "claude-sonnet-4-5-20250929" for "claude-sonnet-4-5", or for "claude-sonnet-4-5-latest".
+ * The places of all names that a result may be of; none: nobody has asked for its model. A provider may respond with the
+ * version that a name stands for: "claude-sonnet-4-5-20250929" for "claude-sonnet-4-5", or for
+ * "claude-sonnet-4-5-latest".
  */
-export function servedName(asked: readonly string[], served: string | undefined): number | undefined {
-  const exact = asked.indexOf(served ?? '');
-  if (exact >= 0) return exact;
-  const fitting = asked.filter((name) => served?.startsWith(`${stemOf(name)}-`) === true);
-  if (fitting.length === 0) return undefined;
-  return asked.indexOf(fitting.reduce((best, name) => (stemOf(name).length > stemOf(best).length ? name : best)));
+export function servedNames(asked: readonly string[], served: string | undefined): readonly number[] {
+  if (served === undefined) return [];
+  return [...asked.keys()].filter((index) => mayBeServedAs(asked[index] ?? '', served));
+}
+
+/** Whether a result of one of the two models may be taken for one of the other. */
+export function areConfusable(a: string, b: string): boolean {
+  return mayBeServedAs(a, b) || mayBeServedAs(b, a);
+}
+
+function mayBeServedAs(asked: string, served: string): boolean {
+  const [own, other] = [stemOf(asked), stemOf(served)];
+  if (own === other) return true;
+  if (!other.startsWith(`${own}-`)) return false;
+  return LATEST.test(asked) || !isNextNumber(own, other.slice(own.length + 1));
+}
+
+/** "claude-opus-4-1" is another model than "claude-opus-4", not a version of it. */
+function isNextNumber(stem: string, rest: string): boolean {
+  return /-\d$/.test(stem) && /^\d{1,2}(?:-|$)/.test(rest);
 }
 
 /** What a name has in common with its versions. */
-export function stemOf(name: string): string {
-  return name.replace(/-(?:latest|0)$/, '');
+function stemOf(name: string): string {
+  return name.replace(DATE, '').replace(/-(?:latest|0)$/, '');
 }

@@ -104,6 +104,7 @@ function refuseStoredState(parsed: JsonRecord, own: Partial<ChatFacts>): void {
     const value = parsed[field];
     if (isGiven(value) && !isOwn[field] && sealedIdIn(value) === undefined) throw unboundState(field, instead);
   }
+  if (isOwn.conversation && asksForCompaction(parsed['input'])) throw keptTrigger();
   const both = STORED_STATE.every(({ field }) => isGiven(parsed[field]));
   if (both && (isOwn.previous_response_id || isOwn.conversation))
     throw new RequestFault(
@@ -111,6 +112,14 @@ function refuseStoredState(parsed: JsonRecord, own: Partial<ChatFacts>): void {
       'A request continues a response ("previous_response_id") or a conversation, but not both. Leave one out.',
       'conversation',
     );
+}
+
+/** The conversation would have the item, and each later call would be a compaction. */
+function keptTrigger(): RequestFault {
+  const message =
+    'A conversation that the gateway keeps is not compacted: leave out "compaction_trigger", or send the whole ' +
+    'conversation in "input" of POST /v1/responses/compact.';
+  return new RequestFault('unsupported_parameter', message, 'input');
 }
 
 function unboundState(field: string, instead: string): RequestFault {

@@ -22,6 +22,7 @@ spec:
     endpoints: [Chat, Responses, Batches]
     baseUrl: ${openaiUrl}/v1
     auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}
+    maxConcurrency: 100
     models: [{name: batch-model, upstreamName: upstream-name-7}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
@@ -51,7 +52,7 @@ spec:
     auth: {type: ApiKey, secretRef: {name: anthropic, key: apiKey}}
     models:
     - {name: claude-batch, upstreamName: claude-upstream-9}
-    - {name: claude-dear-batch, upstreamName: claude-upstream-9-dear}
+    - {name: claude-dear-batch, upstreamName: claude-dear-upstream-9}
     - {name: claude-same-batch, upstreamName: claude-upstream-9-latest}
 ---
 apiVersion: modelgateway.dev/v1alpha1

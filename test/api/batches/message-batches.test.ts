@@ -131,8 +131,8 @@ describe('a batch of messages', () => {
       requestsOf(provider.created[0]).map(({ params }) => [(params as Json).model, (params as Json).max_tokens]),
       [
         ['claude-upstream-9', LIMIT],
-        ['claude-upstream-9-dear', 2 * LIMIT],
-        ['claude-upstream-9-dear', 2 * LIMIT],
+        ['claude-dear-upstream-9', 2 * LIMIT],
+        ['claude-dear-upstream-9', 2 * LIMIT],
         ['claude-upstream-9', LIMIT],
       ],
     );
@@ -142,9 +142,9 @@ describe('a batch of messages', () => {
       status: 'completed',
       responses: {
         // in any order
-        b: message(30, 5, 'claude-upstream-9-dear-20260101'),
+        b: message(30, 5, 'claude-dear-upstream-9-20260101'),
         d: message(7, 1),
-        c: message(10, 5, 'claude-upstream-9-dear'),
+        c: message(10, 5, 'claude-dear-upstream-9'),
         a: message(40, 9, 'claude-upstream-9-20260101'),
       },
     });

@@ -149,6 +149,26 @@ describe('a batch', () => {
       await stack.gateway.write('batches.yaml', batchesManifest(urls));
     }
   });
+  it('takes no part of its channel’s limits while its results are read', async () => {
+    const { ledger } = stack.gateway;
+    const downloads = (): number => stack.openai.requests.filter(({ path }) => path.endsWith('/content')).length;
+    const { callId, ownId } = await make([line('a')]);
+    provider.end(ownId, { status: 'completed', responses: { a: completion(40, 9) } });
+    const release: typeof ledger.release = ledger.release.bind(ledger);
+    const released: number[] = [];
+    const counted: typeof ledger.release = (...given) => {
+      if (given[0].startsWith('poll_')) released.push(downloads());
+      release(...given);
+    };
+    const before = downloads();
+    Object.assign(ledger, { release: counted });
+    try {
+      await poll(callId);
+    } finally {
+      Reflect.deleteProperty(ledger, 'release');
+    }
+    assert.deepEqual([released, downloads()], [[before], before + 1]);
+  });
   it('costs the standard price where a batch has none', async () => {
     const before = await spent();
     const { id, ownId } = await make([line('a', { model: 'dear-batch-model' })]);

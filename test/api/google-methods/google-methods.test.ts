@@ -385,6 +385,9 @@ describe("images in Google's protocol", () => {
       [{ n: 2, size: '2048x2048' }, [made, { raiFilteredReason: 'no' }], [{ b64_json: PNG }], '0.06'],
       [{ n: 3, size: '1K' }, [{ raiFilteredReason: 'A person.' }], [], '0.00'],
       [{ size: '1536x1024' }, [made], [{ b64_json: PNG }], '0.04'],
+      // Imagen's own size is 1K
+      [{ size: 'auto' }, [made], [{ b64_json: PNG }], '0.04'],
+      [{ n: 2 }, [made, made], [{ b64_json: PNG }, { b64_json: PNG }], '0.08'],
       // more than was asked for
       [{ size: '1K' }, [made, made], [{ b64_json: PNG }, { b64_json: PNG }], '0.04'],
     ] as const) {

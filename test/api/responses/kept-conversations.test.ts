@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { MAX_CONVERSATION_BYTES } from '../../../dataplane/kept/kept-conversations.ts';
+import type { KeptStore } from '../../../dataplane/kept/store.ts';
+import { LedgerUnavailable } from '#ledger/spending.ts';
 import { chatModelsManifest } from '../../support/chat-models.ts';
 import { keyManifest, KEYS } from '../../support/manifests.ts';
 import { anthropicMessage, anthropicStream, json, openaiChat, openaiError } from '../../support/provider-answers.ts';
@@ -247,6 +249,60 @@ describe('a conversation that the gateway keeps', () => {
     assert.deepEqual([later.status, later.json().error.param], [400, 'background'], later.text);
     const compacted = await post(world, '/v1/responses/compact', { model: 'gpt-model', conversation: id });
     assert.deepEqual([compacted.status, compacted.json().error.param], [400, 'conversation'], compacted.text);
+    const input = [user('x'), { type: 'compaction_trigger' }];
+    const trigger = await ask({ model: 'gpt-model', conversation: id, input });
+    assert.deepEqual([trigger.status, trigger.json().error.param], [400, 'input'], trigger.text);
+    assert.deepEqual(await textsOf(id), []);
+  });
+});
+
+describe('a turn of a call whose client gets an error, because its bill is not on disk', () => {
+  it('is not added', async () => {
+    const { ledger } = world.gateway;
+    const settle: typeof ledger.settle = ledger.settle.bind(ledger);
+    const late: typeof ledger.settle = async (...given) => {
+      await settle(...given);
+      throw new LedgerUnavailable('late');
+    };
+    const id = await made();
+    world.anthropic.script(anthropicMessage({ content: 'Hello.' }));
+    Object.assign(ledger, { settle: late });
+    try {
+      const answer = await ask({ conversation: id });
+      assert.equal(answer.status, 503, answer.text);
+    } finally {
+      Reflect.deleteProperty(ledger, 'settle');
+    }
+    assert.deepEqual(await textsOf(id), []);
+  });
+});
+
+describe('a turn that the store has no place for', () => {
+  it('is named in the log with its conversation', async () => {
+    const kept = new Map<string, Uint8Array>();
+    const store: KeptStore = {
+      put: async ({ id, bytes, replaces }) => {
+        if (replaces) return 'StoreFull';
+        kept.set(id, bytes);
+        return undefined;
+      },
+      sizeOf: async ({ id }) => kept.get(id)?.length,
+      get: async ({ id }) => kept.get(id),
+      delete: async ({ id }) => kept.delete(id),
+      close: async () => undefined,
+    };
+    const stack = await startTestStack({ keeping: { days: 1, store } });
+    try {
+      const created = await post(stack, '/v1/conversations', {});
+      const { id: conversation } = created.json();
+      stack.anthropic.script(anthropicMessage());
+      const answer = await post(stack, '/v1/responses', { model: 'claude-model', input: 'x', conversation });
+      assert.equal(answer.status, 200, answer.text);
+      assert.ok(stack.gateway.logs.some((line) => line.includes('has a gap') && line.includes(conversation)));
+      tidyUp(stack);
+    } finally {
+      await stack.stop();
+    }
   });
 });
 

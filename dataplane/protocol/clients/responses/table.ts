@@ -11,6 +11,8 @@ const KEPT_THERE = 'it is kept at another provider';
 const SERVER_TOOL = 'the provider runs no such tool';
 const OWN_ID = dropped('a conversation has no ids of items');
 const NO_STATE = 'the provider keeps no conversation';
+const OTHERS_STATE =
+  'what another provider keeps; what the gateway keeps comes before the items of `input`, so that nothing is refused';
 const OWN_SCHEMA = "its description is OpenAI's own";
 const TYPE = converted('which one it is');
 
@@ -50,8 +52,8 @@ export const REQUEST = objectTable('Request', {
   image: omitted('the provider makes no images'),
   moderation: refused('the provider moderates by its own rules'),
   access_programs: refused('they belong to an account at OpenAI'),
-  previous_response_id: refused(NO_STATE),
-  conversation: refused(NO_STATE),
+  previous_response_id: refused(OTHERS_STATE),
+  conversation: refused(OTHERS_STATE),
   prompt: refused(KEPT_THERE),
   background: refused(NO_STATE, [false]),
 });

@@ -154,6 +154,31 @@ describe('the poller', () => {
     assert.equal(scene.ends.length, 8);
     await scene.poller.stop();
   });
+  it('polls jobs while the results of many batches are read', async () => {
+    const batches = Array.from({ length: 48 }, (_none, index) => ({
+      ...job(`b${index}`, 0, `route/${index % 12}`),
+      terms: BATCH_TERMS,
+    }));
+    const scene = new Scene([...batches, job('v', 0, 'route/videos')]);
+    const reads: (() => void)[] = [];
+    scene.poll = async ({ terms }, _signal, reading) => {
+      if (terms === undefined) return { end: 'Completed' as const };
+      await Promise.resolve();
+      reading();
+      return new Promise((resolve) => {
+        reads.push(() => resolve({ end: 'Completed' }));
+      });
+    };
+    await scene.pass(1);
+    assert.equal(reads.length, 24);
+    assert.deepEqual(scene.ends, ['v Completed']);
+    for (let read = reads.shift(); read; read = reads.shift()) {
+      read();
+      await scene.pass(1);
+    }
+    assert.equal(scene.ends.length, 49);
+    await scene.poller.stop();
+  });
   const stuck: readonly [what: string, poll: PollerDeps['poll']][] = [
     ['runs', () => Promise.resolve(undefined)],
     ['cannot be asked about', () => Promise.reject(new Error('gone'))],

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, it } from 'vitest';
 import { deleteFileStore, openFileStore } from '../../../../dataplane/kept/file-store.ts';
 import { ResponseTable } from '../../../../dataplane/kept/response-table.ts';
-import { HEAD_BYTES, MOST_DROPPED } from '../../../../dataplane/kept/store.ts';
+import { HEAD_BYTES, MOST_DROPPED, VALUE_OVERHEAD_BYTES } from '../../../../dataplane/kept/store.ts';
 import type { NewKept, NotPut, KeptStore } from '../../../../dataplane/kept/store.ts';
 import { freeBytes } from '../../../../dataplane/kept/valkey-room.ts';
 import { openValkeyStore } from '../../../../dataplane/kept/valkey-store.ts';
@@ -71,16 +71,16 @@ function promises(name: string, open: () => KeptStore | Promise<KeptStore>): voi
       const headOf = async (): Promise<Uint8Array> =>
         ((await store.get(at('conv_1'), Date.now())) ?? Buffer.alloc(0)).subarray(0, HEAD_BYTES);
       const put = async (fill: number, replaces: Uint8Array, size = 3_000): Promise<NotPut | undefined> =>
-        store.put(response('conv_1', { bytes: bytesOf(fill, size), replaces, maxBytes: 8_500 }));
+        store.put(response('conv_1', { bytes: bytesOf(fill, size), replaces, maxBytes: 10_500 }));
       assert.equal(await put(1, bytesOf(1, HEAD_BYTES)), 'Changed', 'there is none');
       await store.put(response('conv_1', { bytes: bytesOf(1) }));
       const first = await headOf();
       assert.equal(await put(2, first), undefined);
       assert.equal(await put(3, first), 'Changed');
-      assert.equal(await put(3, await headOf(), 9_000), 'AccountFull');
+      assert.equal(await put(3, await headOf(), 11_000), 'TooLarge');
       assert.ok(bytesOf(2, HEAD_BYTES).equals(await headOf()));
       // the oldest of all makes no room for itself, and what has changed is the latest
-      await store.put(response('resp_1', { bytes: bytesOf(4), maxBytes: 8_500 }));
+      await store.put(response('resp_1', { bytes: bytesOf(4), maxBytes: 10_500 }));
       assert.equal(await put(5, await headOf(), 6_000), undefined);
       assert.deepEqual(
         [await store.sizeOf(at('resp_1'), Date.now()), (await store.get(at('conv_1'), Date.now()))?.length],
@@ -94,7 +94,7 @@ function promises(name: string, open: () => KeptStore | Promise<KeptStore>): voi
       await store.put(response('resp_0', { bytes, account: 'team/b' }));
       // base64 takes a third more
       for (const id of ['resp_1', 'resp_2', 'resp_3', 'resp_4']) {
-        await store.put(response(id, { bytes, maxBytes: 8_500 }));
+        await store.put(response(id, { bytes, maxBytes: 10_500 }));
         await sleep(2);
       }
       const found = await Promise.all(
@@ -106,21 +106,67 @@ function promises(name: string, open: () => KeptStore | Promise<KeptStore>): voi
       );
       // what was deleted counts no longer
       await store.delete(at('resp_3'), Date.now());
-      await store.put(response('resp_5', { bytes, maxBytes: 8_500 }));
+      await store.put(response('resp_5', { bytes, maxBytes: 10_500 }));
       assert.ok(await store.sizeOf(at('resp_4'), Date.now()));
-      await store.put(response('resp_6', { bytes: Buffer.alloc(9_000), maxBytes: 8_500 }));
+      await store.put(response('resp_6', { bytes: Buffer.alloc(11_000), maxBytes: 10_500 }));
       assert.equal(await store.sizeOf(at('resp_6'), Date.now()), undefined, 'larger than all may be');
       assert.ok(await store.sizeOf(at('resp_0', 'team/b'), Date.now()));
+      await store.close();
+    });
+    it('makes room for a large one, which then is kept', async () => {
+      const store = await open();
+      const large = Buffer.alloc(100_000, 7);
+      const put = (id: string, bytes: Buffer): Promise<NotPut | undefined> =>
+        store.put(response(id, { bytes, maxBytes: 150_000 }));
+      for (let count = 0; count < 2 * MOST_DROPPED; count++)
+        await store.put(response(`resp_${count}`, { bytes: Buffer.alloc(30) }));
+      assert.equal(await put('conv_1', large), 'AccountFull');
+      assert.equal(await store.sizeOf(at('conv_1'), Date.now()), undefined);
+      assert.equal(await put('conv_1', large), undefined);
+      assert.ok(large.equals((await store.get(at('conv_1'), Date.now())) ?? Buffer.alloc(0)));
+      assert.equal(await put('conv_2', Buffer.alloc(150_000)), 'TooLarge');
+      await store.close();
+    });
+    it('counts what each takes beside its bytes', async () => {
+      const store = await open();
+      const ids = Array.from({ length: 12 }, (_, index) => `resp_${index}`);
+      for (const id of ids) await store.put(response(id, { maxBytes: 10 * (VALUE_OVERHEAD_BYTES + 30) }));
+      const sizes = await Promise.all(ids.map((id) => store.sizeOf(at(id), Date.now())));
+      assert.equal(sizes.filter((size) => size !== undefined).length, 10);
+      // the memory that reading takes depends on the bytes alone
+      assert.ok(sizes.every((size = 0) => size < 30));
+      await store.close();
+    });
+    it("makes room by the account's responses before its conversations", async () => {
+      const store = await open();
+      const bytes = Buffer.alloc(3_000, 1);
+      for (const id of ['conv_1', 'resp_1', 'resp_2', 'conv_2', 'conv_3']) {
+        await store.put(response(id, { bytes, maxBytes: 10_500 }));
+        await sleep(2);
+      }
+      const found = await Promise.all(
+        ['conv_1', 'resp_1', 'resp_2', 'conv_2', 'conv_3'].map((id) => store.sizeOf(at(id), Date.now())),
+      );
+      assert.deepEqual(
+        found.map((size) => size !== undefined),
+        [false, false, false, true, true],
+      );
+      const midway = ['conv_3', 'resp_3', 'resp_4'];
+      for (const id of midway) await store.put(response(id, { bytes, maxBytes: 10_500 }));
+      assert.deepEqual(
+        await Promise.all(midway.map(async (id) => (await store.sizeOf(at(id), Date.now())) !== undefined)),
+        [true, false, true],
+      );
       await store.close();
     });
     it('forgets those that have expired, which leave room', async () => {
       const store = await open();
       const bytes = Buffer.alloc(3_000, 1);
       await store.put(response('resp_1', { bytes, keepMs: 30 }));
-      await store.put(response('resp_2', { bytes, maxBytes: 8_500 }));
+      await store.put(response('resp_2', { bytes, maxBytes: 10_500 }));
       await sleep(60);
       assert.equal(await textOf(store, 'resp_1'), undefined);
-      await store.put(response('resp_3', { bytes, maxBytes: 8_500 }));
+      await store.put(response('resp_3', { bytes, maxBytes: 10_500 }));
       assert.ok(await store.sizeOf(at('resp_2'), Date.now()));
       assert.equal(await store.delete(at('resp_1'), Date.now()), false);
       await store.close();
@@ -133,7 +179,7 @@ function promises(name: string, open: () => KeptStore | Promise<KeptStore>): voi
         ['resp_2', 1],
         ['resp_3', 1],
       ] as const) {
-        assert.equal(await store.put(response(id, { bytes, keepMs: days * DAY_MS, maxBytes: 8_500 })), undefined);
+        assert.equal(await store.put(response(id, { bytes, keepMs: days * DAY_MS, maxBytes: 10_500 })), undefined);
         await sleep(2);
       }
       const found = await Promise.all(['resp_1', 'resp_3'].map((id) => store.sizeOf(at(id), Date.now())));
@@ -150,11 +196,11 @@ function promises(name: string, open: () => KeptStore | Promise<KeptStore>): voi
       for (let count = 0; count < 2 * MOST_DROPPED + 20; count++)
         await store.put(response(`resp_${count}`, { bytes, keepMs: count < MOST_DROPPED + 10 ? 1 : DAY_MS }));
       await sleep(5);
-      const put = (): Promise<NotPut | undefined> => store.put(response('resp_new', { bytes, maxBytes: 50 }));
+      const put = (): Promise<NotPut | undefined> => store.put(response('resp_new', { bytes, maxBytes: 1_100 }));
       const results = [await put(), await put(), await put(), await put()];
       assert.equal(results[0], 'AccountFull');
       assert.deepEqual(results.slice(2), [undefined, undefined]);
-      assert.equal(await store.put(response('resp_new', { bytes, maxBytes: 10 })), 'AccountFull', 'larger than all');
+      assert.equal(await store.put(response('resp_new', { bytes, maxBytes: 10 })), 'TooLarge', 'larger than all');
       await store.close();
     });
   });
@@ -194,10 +240,10 @@ describe.skipIf(!server)('the Valkey of responses', () => {
 
   it('counts anew where the order is lost', async () => {
     const store = await openHere();
-    for (const id of ['resp_1', 'resp_2']) await store.put(response(id, { bytes, maxBytes: 8_500 }));
+    for (const id of ['resp_1', 'resp_2']) await store.put(response(id, { bytes, maxBytes: 10_500 }));
     await command('DEL', `{${prefix}0}:kept:order:${ACCOUNT}`);
     for (const id of ['resp_3', 'resp_4']) {
-      assert.equal(await store.put(response(id, { bytes, maxBytes: 8_500 })), undefined);
+      assert.equal(await store.put(response(id, { bytes, maxBytes: 10_500 })), undefined);
       assert.ok(await store.sizeOf(at(id), Date.now()));
     }
     await store.close();
@@ -240,12 +286,12 @@ describe('the file of responses', () => {
   it('makes room by the oldest ones of all accounts', async () => {
     const store = openFileStore(join(folder, 'total.db'));
     const put = (id: string, account: string): Promise<NotPut | undefined> =>
-      store.put(response(id, { account, bytes: Buffer.alloc(90), maxBytes: 100 }));
+      store.put(response(id, { account, bytes: Buffer.alloc(90), maxBytes: 1_200 }));
     for (let account = 0; account < 18; account++) assert.equal(await put('resp_1', `team/${account}`), undefined);
     const sizes = await Promise.all(
       ['team/0', 'team/1', 'team/17'].map((account) => store.sizeOf(at('resp_1', account), Date.now())),
     );
-    // 17 of 90 bytes are within 16 of 100
+    // 17 of 90 bytes, with what each takes beside, are within 16 of 1,200
     assert.deepEqual(sizes, [undefined, 90, 90]);
     await store.close();
   });

@@ -1,11 +1,12 @@
 /** A batch costs the exact sum of its requests, rounded once, each in a context tier of its own. */
 import assert from 'node:assert/strict';
+import { deserialize } from 'node:v8';
 import { describe, it } from 'vitest';
 import { BillSum } from '#price/price.ts';
 import { compilePrice } from '#price/sheet.ts';
 import { BatchBill } from '../../../../dataplane/pipeline/batches/batch-bill.ts';
 import { decodeBatchTerms, decodeTerms, encodeTerms, isOfBatch } from '../../../../dataplane/pipeline/billing-terms.ts';
-import { servedName } from '../../../../dataplane/pipeline/batches/served-name.ts';
+import { areConfusable, servedNames } from '../../../../dataplane/pipeline/batches/served-name.ts';
 import { worstCaseProgress } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BatchModel, CallBounds } from '../../../../dataplane/pipeline/context.ts';
@@ -182,25 +183,57 @@ describe('the bill of a batch for several models', () => {
     bill.add(used(1, 0, {}, 'another'));
     assert.equal(bill.progress.costNanoUsd - costNanoUsd, 5_000n);
   });
+  it('caps a result at none of the names that have smaller bounds than another that it may be of', () => {
+    const tiny = { ...together, requestTokens: 1, inputTokens: 1, outputTokens: 1 };
+    const names = [model('claude-sonnet-4-5', together), model('claude-sonnet-4-5-20250929', tiny)];
+    const call = { ...TERMS.routed.call, models: names };
+    const both = decodeBatchTerms(encodeTerms({ ...TERMS, routed: { ...TERMS.routed, call } }));
+    assert.ok(both);
+    const bill = new BatchBill(both);
+    bill.add(used(40, 30, {}, 'claude-sonnet-4-5-20250929'));
+    assert.equal(bill.progress.costNanoUsd, expected([[40, 30]]));
+  });
   it('of a batch for one model is stored as before', () => {
-    assert.match(encodeTerms(TERMS), /^batch1:/);
-    assert.match(stored, /^batch2:/);
+    assert.match(encodeTerms(TERMS), /^batch1:[\w+/=]+$/);
+    assert.equal(decodeBatchTerms('batch1:others:x'), undefined);
     assert.equal(decodeBatchTerms('batch3:x'), undefined);
+  });
+  it('is a batch that earlier versions leave to others', () => {
+    // as they ask for it, and as they read it
+    assert.ok(stored.startsWith('batch1:'));
+    assert.throws(() => deserialize(Buffer.from(stored.slice('batch1:'.length), 'base64')));
   });
 });
 
 describe('the model of a result', () => {
   it.each([
-    ['claude-opus-4', 0],
-    ['claude-opus-4-20250514', 0],
-    ['claude-opus-4-1-20250805', 1],
-    ['claude-haiku-20251001', 2],
-    ['claude-haiku-latest', 2],
-    ['claude-opus', undefined],
-    ['claude-opus-45', undefined],
-    [undefined, undefined],
-  ] as const)('%s is found', (served, index) => {
-    assert.equal(servedName(['claude-opus-4', 'claude-opus-4-1', 'claude-haiku-latest'], served), index);
+    ['claude-opus-4', [0]],
+    ['claude-opus-4-20250514', [0]],
+    ['claude-opus-4-1-20250805', [1]],
+    ['claude-opus-4-1-20250805-v1', [1]],
+    ['claude-haiku-20251001', [2]],
+    ['claude-haiku-4-5-20251001', [2]],
+    ['claude-haiku-latest', [2]],
+    ['claude-opus', []],
+    ['claude-opus-45', []],
+    [undefined, []],
+  ] as const)('%s is found', (served, places) => {
+    assert.deepEqual(servedNames(['claude-opus-4', 'claude-opus-4-1', 'claude-haiku-latest'], served), places);
+  });
+  it.each([
+    ['claude-sonnet-4-5', 'claude-sonnet-4-5-20250929', true],
+    ['claude-sonnet-4-5@20250929', 'claude-sonnet-4-5', true],
+    ['claude-sonnet-4-0', 'claude-sonnet-4-20250514', true],
+    ['claude-haiku-latest', 'claude-haiku-4-5', true],
+    ['claude-haiku', 'claude-haiku-4-5', true],
+    ['kimi', 'kimi-k2', true],
+    ['claude-opus-4', 'claude-opus-4-latest', true],
+    ['claude-opus-4-latest', 'claude-opus-4-1', true],
+    ['claude-opus-4-0', 'claude-opus-4-1', false],
+    ['claude-opus-4-20250514', 'claude-opus-4-1-20250805', false],
+    ['claude-sonnet-4-5', 'claude-haiku-4-5', false],
+  ] as const)('of %s and %s may be one of the other: %s', (a, b, confusable) => {
+    assert.deepEqual([areConfusable(a, b), areConfusable(b, a)], [confusable, confusable]);
   });
 });
 

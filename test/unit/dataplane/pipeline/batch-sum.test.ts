@@ -158,6 +158,7 @@ describe('the sum of a batch', () => {
     const elsewhere = { ...other('n', 'n', 2n), target: { ...candidate.target, id: 'r/d' } };
     assert.throws(() => sum.takeModel('n', [channelOf(elsewhere)]), /No channel serves both "m" and "n"/);
     assert.throws(() => sum.takeModel('n', [channelOf(other('n', 'up-latest', 2n))]), /one model of the provider/);
+    assert.throws(() => sum.takeModel('n', [channelOf(other('n', 'up-20250929', 2n))]), /cannot be told apart/);
     sum.takeModel('n', [channelOf(elsewhere), channelOf(other('n', 'down', 2n))]);
     sum.add(call({ model: 'n', limit: 20 }), '/v1/chat/completions');
     assert.equal(sum.amountNanoUsd - one, sumOf(call({ limit: 20 })).amountNanoUsd * 2n);

@@ -6,8 +6,9 @@ import { NotKept, READING_FACTOR } from '../../../../dataplane/kept/kept-values.
 import type { KeptStore } from '../../../../dataplane/kept/store.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { MemoryBudget } from '../../../../dataplane/memory-budget.ts';
-import type { Authenticated, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
+import type { Authenticated, CallRecord, PipelineDeps, Routed } from '../../../../dataplane/pipeline/context.ts';
 import { continueResponse } from '../../../../dataplane/pipeline/continue-response.ts';
+import { addTurn, beginTurn, holdTurn } from '../../../../dataplane/pipeline/conversation-turn.ts';
 import { RequestBody } from '../../../../dataplane/pipeline/request-body.ts';
 import { SealingKeys } from '../../../../dataplane/sealing/sealing-keys.ts';
 
@@ -123,7 +124,60 @@ describe('a call that continues a kept response', () => {
   });
 });
 
+describe('a turn of a conversation', () => {
+  it('holds, until it is added, what reading takes by the size in the store', async () => {
+    const plain = memoryStore();
+    // base64 in Valkey, with what encryption adds
+    const store = {
+      ...plain,
+      sizeOf: async (...given: Parameters<KeptStore['sizeOf']>) => 2 * ((await plain.sizeOf(...given)) ?? 0),
+    };
+    const { memory, kept, deps, body, call } = worldOf(store);
+    const id = `conv_${'0f'.repeat(16)}`;
+    const conversation = Buffer.from(`[0,{},["a"]]\n[{"role":"user","content":"${'x'.repeat(1_000)}"}]`);
+    await kept.conversations.create({ account: 'team/a', id }, conversation, KEYS);
+    const turn = await beginTurn(deps, call, id);
+    const lost: unknown[] = [];
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const record = { received: { requestId: 'req_1', body }, routed: call } as unknown as CallRecord;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const whole = { ...deps, lostTurn: (...given: unknown[]) => lost.push(given) } as unknown as PipelineDeps;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    holdTurn(whole, record, { ...call, turn } as unknown as Routed);
+    body.drop();
+    const { held } = memory;
+    memory.most = 0;
+    const response = Buffer.from(
+      '{"status":"completed","output":[{"type":"message","role":"assistant","content":[]}]}',
+    );
+    await addTurn(whole, record, { kind: 'Buffered', status: 200, headers: {}, body: response, failed: false });
+    assert.deepEqual(lost, []);
+    assert.equal(memory.most, 0, 'no more is held, for which there might be no room');
+    assert.equal(held, turn.own.length + turn.readingBytes + READING_FACTOR * turn.own.length);
+    assert.equal(memory.held, 0);
+    assert.match(
+      String(await kept.conversations.read({ account: 'team/a', id }, { keys: KEYS, hold: () => undefined })),
+      /assistant/,
+    );
+  });
+});
+
 describe('what is kept', () => {
+  it('is put again where earlier puts did not make enough room, a bounded number of times', async () => {
+    let puts = 0;
+    const store = memoryStore();
+    const slow = worldOf({ ...store, put: async (kept) => (++puts < 5 ? 'AccountFull' : store.put(kept)) });
+    await keep(slow.kept);
+    assert.equal(puts, 5);
+    const endless = worldOf({ ...store, put: async () => (puts++, 'AccountFull') });
+    await assert.rejects(keep(endless.kept), /used up/);
+    assert.ok(puts < 100);
+    puts = 0;
+    const never = worldOf({ ...store, put: async () => (puts++, 'TooLarge') });
+    await assert.rejects(keep(never.kept), /larger than the account's bytes/);
+    assert.equal(puts, 1);
+  });
+
   it('comes back as it was, to its account and under its id only', async () => {
     const { kept } = worldOf(memoryStore());
     await keep(kept);

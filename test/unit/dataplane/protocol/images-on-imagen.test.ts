@@ -37,6 +37,17 @@ test.each([
   assert.equal(sent.dropped, undefined);
 });
 
+test('images of no size that was asked for are billed as those that Imagen makes then', () => {
+  const served = (fields: object): unknown => {
+    const request = { model: 'i', prompt: 'a cat', ...fields };
+    const { notes } = imagesOnImagen.request(Buffer.from(JSON.stringify(request)), request, PLAN);
+    const context = { id: 'req_1', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 0 };
+    return imagesOnImagen.response(Buffer.from('{}'), { ...context, ...(notes && { notes }) }).meter.served;
+  };
+  assert.deepEqual([served({}), served({ size: 'auto' })], [{ size: '1K' }, { size: '1K' }]);
+  assert.deepEqual([served({ size: '2K' }), served({ size: '1024x1024' })], [undefined, undefined]);
+});
+
 test('what Imagen lacks is named', () => {
   assert.deepEqual(send({ quality: 'hd', style: 'vivid' }).dropped, ['quality', 'style']);
   assert.equal(send({ quality: 'standard' }).dropped, undefined);
