@@ -120,7 +120,6 @@ class Upgrades {
       deps.defect(received.requestId, error);
       upgrade.socket.destroy();
     } finally {
-      held.set(0);
       ended();
     }
   }
