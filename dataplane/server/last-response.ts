@@ -18,7 +18,8 @@ export function sendLastResponse(socket: Duplex, { status, headers, body }: Erro
   socket.end(Buffer.concat([Buffer.from(head), body]));
 }
 
-function closeAfterWriting(socket: Duplex): void {
+/** Closes a socket once what is written is sent. The caller ends it. */
+export function closeAfterWriting(socket: Duplex): void {
   const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(late));
   socket.once('finish', () => socket.destroy());
