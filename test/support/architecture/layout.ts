@@ -60,7 +60,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['console', 'contract', 'crds', 'dataplane', 'kube', 'manifests', 'operator', 'runtime'],
     packages: ['pino'],
   },
-  demo: { may: [] },
+  demo: { may: [], packages: ['ws'] },
 
   'contract/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'contract/price': { may: ['contract/snapshot'] },
