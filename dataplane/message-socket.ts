@@ -39,7 +39,7 @@ const CLOSING_MS = 1_000;
 /** Where the bytes of messages that are not whole come from, and who counts them. */
 export interface Received {
   readonly socket: Duplex;
-  /** Sets how many bytes are held. Throws if there is no room for them; then the socket is closed. */
+  /** Sets how many bytes are held: 0 once the connection is closed. Throws if there is no room for them. */
   readonly hold: (bytes: number) => void;
 }
 
@@ -56,11 +56,12 @@ class WsMessageSocket implements MessageSocket {
   /** Bytes since the latest whole message, in units that are held. */
   #partialBytes = 0;
   #heldBytes = 0;
+  #isClosing = false;
   closed: Closed | undefined;
 
   constructor(socket: WebSocket, received: Received | undefined) {
     this.#socket = socket;
-    received?.socket.on('data', (piece: Buffer) => this.#count(piece.length, received));
+    if (received) this.#countAll(received);
     socket.on('message', (data: RawData) => this.#receive(bytesOf(data)));
     socket.on('pong', () => {
       this.#isAlive = true;
@@ -96,17 +97,30 @@ class WsMessageSocket implements MessageSocket {
 
   close(code: number, reason: string): void {
     if (this.closed) return;
+    this.#isClosing = true;
     this.#socket.close(isSendable(code) ? code : INTERNAL_ERROR, shortened(reason));
-    // a closing handshake needs what is still received
+    // the other end's part of the closing handshake comes after its messages
     this.#socket.resume();
   }
 
   #receive(message: Uint8Array): void {
-    this.#waiting.push(message);
     this.#partialBytes = 0;
     this.#isAlive = true;
+    if (this.#isClosing) return;
+    this.#waiting.push(message);
     this.#socket.pause();
     this.#wake?.();
+  }
+
+  /** Counts until the connection is closed, which may be later than the session's end. */
+  #countAll(received: Received): void {
+    const { socket, hold } = received;
+    const count = (piece: Buffer): void => this.#count(piece.length, received);
+    socket.on('data', count);
+    socket.once('close', () => {
+      socket.off('data', count);
+      hold(0);
+    });
   }
 
   #count(bytes: number, { hold }: Received): void {
@@ -117,6 +131,7 @@ class WsMessageSocket implements MessageSocket {
     try {
       hold(heldBytes);
     } catch {
+      this.#isClosing = true;
       this.#socket.close(TRY_LATER, 'The gateway has no memory for this message. Try again later.');
       // the rest of the message would still be received until the other end closes
       setTimeout(() => this.#socket.terminate(), CLOSING_MS).unref();

@@ -20,6 +20,7 @@ import type { ImageKind } from './plain-endpoints.ts';
 import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
 import { moderations, ranking } from './reading.ts';
+import { asksForSession, createSessions } from './realtime.ts';
 import { responses } from './responses.ts';
 import { behaviourOf } from './rules.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -92,11 +93,16 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
     slowTokenMs: options.slowTokenMs ?? 400,
     stopping: stopping.signal,
   };
-  const server = createServer((req, res) => {
+  const sessions = createSessions(context);
+  const server = createServer({ shouldUpgradeCallback: asksForSession }, (req, res) => {
     res.once('close', () =>
       options.onRequest?.(`${req.method} ${pathOf(req)} ${res.writableFinished ? res.statusCode : 'broken off'}`),
     );
     void serve(context, req, res);
+  });
+  server.on('upgrade', (request: IncomingMessage, socket, head) => {
+    socket.once('close', () => options.onRequest?.(`${request.method} ${pathOf(request)} 101`));
+    sessions.serve({ request, socket, head });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -116,6 +122,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
         server.close(() => resolve());
       });
       server.closeAllConnections();
+      sessions.stop();
       await closed;
     },
   };

@@ -1,8 +1,8 @@
 /** The response to a request for an upgrade that is refused: written on its socket, because Node has given it away. */
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';
+import { sendLastResponse } from './last-response.ts';
 import { errorReply } from './reply-error.ts';
 
 /** Nothing is ever started: a session begins with its upgrade, after which there are no more replies. */
@@ -27,11 +27,7 @@ export class UpgradeReply implements ClientReply {
   }
 
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void {
-    if (this.gone) return;
-    const all = { ...headers, connection: 'close', 'content-length': String(body.length) };
-    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
-    this.#socket.end(Buffer.concat([Buffer.from(head), body]));
+    if (!this.gone) sendLastResponse(this.#socket, { status, headers, body });
   }
 
   fail(error: GatewayError): number {
@@ -49,6 +45,6 @@ export class UpgradeReply implements ClientReply {
   }
 
   end(): void {
-    this.#socket.end();
+    this.#socket.destroy();
   }
 }

@@ -27,10 +27,9 @@ import { requestIdHeaders } from './reply-error.ts';
 import { report } from './report.ts';
 import { newRequestId } from './request-id.ts';
 import { splitUrl } from './split-url.ts';
+import { readSubprotocols } from './subprotocols.ts';
 import { UpgradeReply } from './upgrade-reply.ts';
 
-/** How browsers send a key: as a subprotocol, because they cannot send headers. */
-const KEY_PROTOCOL = 'openai-insecure-api-key.';
 const PROTOCOL = 'realtime';
 const HANDSHAKE_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
@@ -120,7 +119,6 @@ class Upgrades {
       deps.defect(received.requestId, error);
       upgrade.socket.destroy();
     } finally {
-      held.set(0);
       ended();
     }
   }
@@ -169,11 +167,7 @@ function receive(
 /** The headers, with a browser's key where other clients send theirs. */
 function headersOf({ headers }: IncomingMessage): Received['headers'] {
   const { 'sec-websocket-protocol': offered = '', ...rest } = headers;
-  const keys = offered
-    .split(',')
-    .map((protocol) => protocol.trim())
-    .filter((protocol) => protocol.startsWith(KEY_PROTOCOL))
-    .map((protocol) => protocol.slice(KEY_PROTOCOL.length));
+  const { keys } = readSubprotocols(offered);
   if (keys.length === 0) return rest;
   const key = keys.join(', ');
   return { ...rest, ...(rest.authorization === undefined ? { authorization: `Bearer ${key}` } : { 'x-api-key': key }) };

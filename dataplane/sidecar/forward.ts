@@ -16,6 +16,8 @@ import { requestPath, fleetRequestHeaders } from './headers.ts';
 import type { MountedKey } from './key.ts';
 import { ProxyExchange } from './proxy-exchange.ts';
 import type { ExchangeOutcome } from './proxy-exchange.ts';
+import { relayUpgrade } from './relay.ts';
+import type { AppUpgrade } from './relay.ts';
 import { StreamedRequestBody } from './request-body.ts';
 
 export type RequestResult = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'no_key' | 'refused';
@@ -47,12 +49,17 @@ export interface ForwardResult {
 /** Pauses after the first, second and further failures to connect. Jitter shortens each by up to a half. */
 const RETRY_AFTER_MS = [50, 200, 500, 1000, 2000] as const;
 
-/** Resolves when the response has been written or abandoned. Never rejects. */
-export async function forward(
-  deps: ForwardDeps,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<ForwardResult> {
+/** A request and where its response goes. */
+export interface AppCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Set if the app asks for an upgrade; the response is sent on its socket. */
+  readonly upgrade?: AppUpgrade | undefined;
+}
+
+/** Resolves when the response has been written or abandoned, or an upgraded connection has ended. Never rejects. */
+export async function forward(deps: ForwardDeps, call: AppCall): Promise<ForwardResult> {
+  const { request, response } = call;
   const page = foreignPage(request.headers, deps.ownHost);
   if (page !== undefined) return refuse(request, response, { result: 'refused', error: pageRefused(page) });
   const path = requestPath(request.url ?? '');
@@ -61,7 +68,7 @@ export async function forward(
   if (header === undefined) return refuse(request, response, { result: 'no_key', error: noKey(problem) });
   const leaving = new AbortController();
   response.on('close', () => leaving.abort());
-  const outcome = await attempt(deps, { request, response, path }, leaving.signal);
+  const outcome = await attempt(deps, { ...call, path }, leaving.signal);
   switch (outcome.kind) {
     case 'Answered':
       return { result: 'answered' };
@@ -98,9 +105,7 @@ function brokenOff(): GatewayError {
   return new GatewayError('upstream_error', 'The connection to the gateway ended before an answer came.');
 }
 
-interface Call {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+interface Call extends AppCall {
   readonly path: string;
 }
 
@@ -134,7 +139,7 @@ interface Sending {
 
 function send(
   { fleet, key, observe }: ForwardDeps,
-  { request, response, path }: Call,
+  { request, response, path, upgrade }: Call,
   { body, signal }: Sending,
 ): Promise<ExchangeOutcome> {
   const exchange = new ProxyExchange({
@@ -142,6 +147,7 @@ function send(
     signal,
     onHead: observe.head,
     onBytes: (bytes) => observe.bytes('to_app', bytes),
+    relay: upgrade && ((socket) => relayUpgrade(upgrade, socket, { onBytes: observe.bytes })),
   });
   if (signal.aborted) return exchange.outcome;
   fleet.dispatch(
@@ -151,6 +157,7 @@ function send(
       // the key may have been replaced since the previous attempt
       headers: fleetRequestHeaders(request.rawHeaders, key.current.header ?? ''),
       body: asUndiciBody(body),
+      ...(upgrade && { upgrade: 'websocket' }),
     },
     exchange,
   );

@@ -3,6 +3,7 @@
  * credentials, in the sender's order and spelling. The gateway decides which it forwards. Also detects requests of
  * foreign web pages.
  */
+import { readSubprotocols } from '../server/subprotocols.ts';
 
 const HOP_BY_HOP = [
   'connection',
@@ -28,6 +29,9 @@ const NOT_TO_FLEET: ReadonlySet<string> = new Set([
   'cookie',
 ]);
 
+/** May contain a credential. */
+const SUBPROTOCOLS = 'sec-websocket-protocol';
+
 /** Both lists alternate names and values: `rawHeaders` as from Node, the result as for undici. */
 export function fleetRequestHeaders(rawHeaders: readonly string[], authorization: string): string[] {
   const ofConnection = namedByConnection(rawHeaders);
@@ -35,7 +39,9 @@ export function fleetRequestHeaders(rawHeaders: readonly string[], authorization
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]];
     const lower = name.toLowerCase();
-    if (!NOT_TO_FLEET.has(lower) && !ofConnection.has(lower)) list.push(name, value);
+    if (NOT_TO_FLEET.has(lower) || ofConnection.has(lower)) continue;
+    const sent = lower === SUBPROTOCOLS ? readSubprotocols(value).protocols.join(', ') : value;
+    if (sent !== '' || value === '') list.push(name, sent);
   }
   return list;
 }

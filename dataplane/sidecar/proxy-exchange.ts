@@ -8,6 +8,7 @@
  * off, the app's connection is closed.
  */
 import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { appResponseHeaders } from './headers.ts';
 import type { AnswerHeaders } from './headers.ts';
@@ -26,9 +27,11 @@ export interface ProxyExchangeOptions {
   /** Called with the response's headers. */
   readonly onHead: () => void;
   readonly onBytes: (bytes: number) => void;
+  /** Relays an upgraded connection, whose head has been sent, to its end. Absent if no upgrade was asked for. */
+  readonly relay?: ((fleet: Duplex) => Promise<ExchangeOutcome>) | undefined;
 }
 
-type Stage = 'Connecting' | 'Sent' | 'Answer' | 'Over';
+type Stage = 'Connecting' | 'Sent' | 'Answer' | 'Upgraded' | 'Over';
 type Controller = Dispatcher.DispatchController;
 
 export class ProxyExchange implements Dispatcher.DispatchHandler {
@@ -52,6 +55,16 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
     if (this.#stage === 'Over') return controller.abort(new Error('the app has left'));
     this.#controller = controller;
     this.#stage = 'Sent';
+  }
+
+  onRequestUpgrade(_controller: Controller, status: number, headers: AnswerHeaders, socket: Duplex): void {
+    const { response, relay, onHead } = this.#options;
+    if (this.#stage !== 'Sent' || !relay) return void socket.destroy();
+    this.#stage = 'Upgraded';
+    onHead();
+    response.writeHead(status, { ...appResponseHeaders(headers, false), connection: 'Upgrade', upgrade: 'websocket' });
+    response.flushHeaders();
+    void relay(socket).then((outcome) => this.#finish(outcome));
   }
 
   onResponseStart(controller: Controller, status: number, headers: AnswerHeaders): void {
@@ -84,7 +97,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
-    if (this.#stage === 'Over') return;
+    if (this.#stage === 'Over' || this.#stage === 'Upgraded') return;
     const kind = this.#stage === 'Connecting' ? 'NoConnection' : this.#stage === 'Sent' ? 'Broken' : 'Cut';
     // closes the connection, so that the app does not take the response for complete
     if (kind === 'Cut') this.#options.response.destroy();
@@ -92,7 +105,8 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #onAbort = (): void => {
-    if (this.#stage === 'Over') return;
+    // a relay of an upgraded connection ends by itself
+    if (this.#stage === 'Over' || this.#stage === 'Upgraded') return;
     this.#finish({ kind: 'Left' });
     this.#controller?.abort(new Error('the app has left'));
   };

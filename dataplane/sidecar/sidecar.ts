@@ -3,22 +3,23 @@
  * key and forwards them to the fleet over TLS. The fleet does everything else: models, prices, money and retries. A
  * request goes through the server, forward.ts (key, attempts) and proxy-exchange.ts (bytes both ways).
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { listenOn } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
-import { serveExpectations } from '../server/expect.ts';
+import { hasBody, serveExpectations } from '../server/expect.ts';
 import { createInFlight } from '../server/in-flight.ts';
+import { closeAfterWriting } from '../server/last-response.ts';
 import { refuseMalformed } from '../server/malformed.ts';
 import { trackResponse } from '../server/open-responses.ts';
 import { newRequestId } from '../server/request-id.ts';
 import type { FleetConnection } from './fleet.ts';
 import { forward } from './forward.ts';
-import type { ForwardResult } from './forward.ts';
+import type { AppCall, ForwardResult } from './forward.ts';
 import type { MountedKey } from './key.ts';
 import type { SidecarMetrics } from './metrics.ts';
 
@@ -48,15 +49,16 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const { listen, clock, metrics } = options;
   const inFlight = createInFlight();
   let draining = false;
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    trackResponse(request.socket, response);
+  const onCall = (call: AppCall): void => {
+    trackResponse(call.request.socket, call.response);
     const begunMs = clock.monotonicMs();
     const end = inFlight.begin();
     // the app must not send another request on this connection
-    if (draining) response.setHeader('connection', 'close');
+    if (draining) call.response.setHeader('connection', 'close');
     metrics.begun();
-    void serve(options, { request, response, begunMs }).finally(end);
+    void serve(options, call, begunMs).finally(end);
   };
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => onCall({ request, response });
   const server = createServer(
     {
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -64,9 +66,15 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
       requestTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
+      shouldUpgradeCallback: asksForWebSocket,
     },
     onRequest,
   );
+  server.on('upgrade', (request, socket, head) => {
+    // 'close' follows
+    socket.on('error', () => undefined);
+    if (socket instanceof Socket) onCall({ request, response: responseOn(socket, request), upgrade: { socket, head } });
+  });
   server.on('clientError', (error, socket) => {
     if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId());
   });
@@ -86,14 +94,26 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   };
 }
 
-interface Served {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly begunMs: number;
+/** Requests that ask for another protocol are served as if they did not ask. */
+function asksForWebSocket(request: IncomingMessage): boolean {
+  return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
+}
+
+/** A response on a socket that Node has given away, which is closed after a response other than an upgrade. */
+function responseOn(socket: Socket, request: IncomingMessage): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once('finish', () => {
+    closeAfterWriting(socket);
+    socket.end();
+  });
+  return response;
 }
 
 /** Resolves when the response has been sent or its connection is closed. */
-async function serve(options: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
+async function serve(options: SidecarOptions, call: AppCall, begunMs: number): Promise<void> {
+  const { request, response } = call;
   const { fleet, key, metrics, log, clock, random } = options;
   const sinceMs = (): number => clock.monotonicMs() - begunMs;
   const closed = new Promise<void>((resolve) => {
@@ -108,8 +128,7 @@ async function serve(options: SidecarOptions, { request, response, begunMs }: Se
       wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
       observe: { head: () => metrics.firstByte(sinceMs()), retried: metrics.retried, bytes: metrics.bytes },
     },
-    request,
-    response,
+    call,
   );
   if (!response.closed) await closed;
   const status = response.headersSent ? response.statusCode : undefined;

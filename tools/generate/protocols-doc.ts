@@ -38,6 +38,9 @@ headers; chat completions for models that only Responses serve are converted. On
 protocol are asked for their usage, which is removed again if the client did not ask for it. A member that appears twice
 in one object is refused, because two parsers could read it differently.
 
+**Realtime sessions** (\`/v1/realtime\`) pass through to channels of OpenAI's protocol, event by event, and are not
+converted: types and fields that the gateway does not know are refused ([realtime](http.md#realtime)).
+
 **Different protocols** are converted. This page describes how each field is converted. It is generated from the tables
 of the clients and providers (\`dataplane/protocol/clients/<dialect>/table.ts\`, \`providers/<name>/table.ts\`): a reader
 can read only fields that its table marks as converted.

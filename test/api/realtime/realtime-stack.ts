@@ -1,4 +1,5 @@
 /** A gateway with a realtime model before a provider that the test plays, and clients of OpenAI's SDK. */
+import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
@@ -78,6 +79,13 @@ export async function startRealtimeStack(
   };
 }
 
+export interface TalkOptions {
+  readonly key?: string;
+  readonly model?: string;
+  /** Of a sidecar, which is called without TLS. */
+  readonly sidecarPort?: number;
+}
+
 /** A client of OpenAI's SDK, whose events and end a test waits for. */
 export class Talk {
   readonly sdk: OpenAIRealtimeWS;
@@ -88,9 +96,16 @@ export class Talk {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   requestId = '';
 
-  constructor(stack: RealtimeStack, { key = KEYS.main, model = 'talker' }: { key?: string; model?: string } = {}) {
-    const client = new OpenAI({ apiKey: key, baseURL: `https://localhost:${stack.tlsPort}/v1` });
-    this.sdk = new OpenAIRealtimeWS({ model, options: { ca: stack.certificate } }, client);
+  constructor(
+    { tlsPort, certificate }: Pick<RealtimeStack, 'tlsPort' | 'certificate'>,
+    { key = KEYS.main, model = 'talker', sidecarPort }: TalkOptions = {},
+  ) {
+    const client = new OpenAI({ apiKey: key, baseURL: `https://localhost:${tlsPort}/v1` });
+    const options =
+      sidecarPort === undefined
+        ? { ca: certificate }
+        : { createConnection: () => connect({ port: sidecarPort, host: '127.0.0.1' }) };
+    this.sdk = new OpenAIRealtimeWS({ model, options }, client);
     const closed = Promise.withResolvers<{ readonly code: number; readonly reason: string }>();
     this.closed = closed.promise;
     this.sdk.on('error', () => undefined);
@@ -135,7 +150,7 @@ export interface Both {
 }
 
 /** Opens a session, and resolves once both ends have it. */
-export async function open(stack: RealtimeStack, options: ConstructorParameters<typeof Talk>[1] = {}): Promise<Both> {
+export async function open(stack: RealtimeStack, options: TalkOptions = {}): Promise<Both> {
   const index = stack.provider.count;
   const talk = new Talk(stack, options);
   await talk.opened();
