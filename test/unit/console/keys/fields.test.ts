@@ -69,6 +69,12 @@ describe('the table of fields', () => {
     assert.deepEqual(unknown.toSorted(), UNASKED.toSorted());
     assert.equal(new Set(KEY_ROWS.map(({ label }) => label)).size, KEY_ROWS.length);
   });
+  it('has UTC where an API server knows no time zones of quotas, and leaves it so', () => {
+    const { timeZone: _, ...quota } = SPEC.quota;
+    const old = keyOf({ quota: quota as ApiKeySpec['quota'] });
+    assert.equal(formOfKey(old).timeZone, 'UTC');
+    assert.deepEqual(patch({ ...formOfKey(old), period: 'Daily' }, old), { value: { quota: { period: 'Daily' } } });
+  });
   it('writes what it reads of a key', () => {
     const { metadata, spec } = keyOf({ key: { ...SPEC.key, rotation: 1, overlapSeconds: 0 } });
     const written = specOfForm(formOfKey({ ...keyOf(), metadata, spec }), 'model-gateway').value;
