@@ -270,7 +270,12 @@ export interface ErrorDetails {
   readonly key?: RefusedKey;
   /** The quota or the credit that does not cover the call, even when no other call runs. */
   readonly exceededLimitNanoUsd?: bigint;
+  /** Whose money was lacking. */
+  readonly fundsOf?: FundsOf;
 }
+
+/** AccountLimit: one of the account's limits besides its credit. */
+export type FundsOf = 'Key' | 'Account' | 'AccountLimit';
 
 /** Names the refused key, without its text. */
 export interface RefusedKey {

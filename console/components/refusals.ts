@@ -2,6 +2,7 @@
 import { formatCount, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { fundsOf } from '#activity/activity.ts';
 import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { callPath, accountPath } from '../paths.ts';
@@ -28,7 +29,7 @@ interface Reason {
 const INVALID: Reason = { label: 'Invalid request', phrase: 'invalid requests' };
 const BUSY: Reason = { label: 'Gateway not ready', phrase: 'while the gateway was not ready' };
 const REASONS: Readonly<Record<string, Reason>> = {
-  insufficient_quota: { label: 'Key limit reached', phrase: "over the key's limit" },
+  insufficient_quota: { label: 'Spending limit reached', phrase: 'over a spending limit' },
   credit_balance_exhausted: { label: 'Out of credit', phrase: 'out of credit' },
   rate_limit_exceeded: { label: 'Too many at once', phrase: 'over the limit of concurrent calls' },
   invalid_api_key: { label: 'Key not in force', phrase: 'with the key disabled, expired or replaced' },
@@ -48,12 +49,18 @@ const REASONS: Readonly<Record<string, Reason>> = {
   upstream_overloaded: { label: 'Provider overloaded', phrase: 'by overloaded providers' },
 };
 
-/** The meaning of an error code, for lists. */
-export function reasonOf(errorCode: string | undefined): Reason {
+/** The meaning of an error code, for counts, which do not tell whose limit it was. */
+function reasonOf(errorCode: string | undefined): Reason {
   return REASONS[errorCode ?? ''] ?? INVALID;
 }
 
-/** "14 refused today: 12 over the key's limit, 2 out of credit", or "None refused today". */
+/** Why one call was refused, for lists. */
+export function whyRefused(entry: ActivityEntry): string {
+  if (entry.errorCode !== 'insufficient_quota') return reasonOf(entry.errorCode).label;
+  return fundsOf(entry) === 'AccountLimit' ? 'Account limit reached' : 'Key limit reached';
+}
+
+/** "14 refused today: 12 over a spending limit, 2 out of credit", or "None refused today". */
 export function refusalSentence(counts: readonly RefusalCount[], day: number): string {
   const ofDay = counts.filter((count) => count.day === day);
   const total = ofDay.reduce((sum, { calls }) => sum + calls, 0);
@@ -153,9 +160,9 @@ function renderRefusedTable(entries: readonly ActivityEntry[], { ref, names, key
       },
       {
         title: 'Why',
-        cell: ({ errorCode, httpStatus }) =>
-          html`<span class="dot bad">${reasonOf(errorCode).label}</span
-            ><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small>`,
+        cell: (entry) =>
+          html`<span class="dot bad">${whyRefused(entry)}</span
+            ><small>${entry.httpStatus} <span class="mono">${entry.errorCode ?? ''}</span></small>`,
       },
       {
         title: 'What the API said',

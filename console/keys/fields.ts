@@ -9,7 +9,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { choiceField, selectField, switchField, textField } from '../components/field.ts';
 import { accountPath } from '../paths.ts';
-import { UNLIMITED } from '../queries/key-facts.ts';
+import { UNLIMITED, zoneOf } from '../queries/key-facts.ts';
 import { accountControl, groupControl, modelsControl, OBJECT_NAME } from './controls.ts';
 import type { ControlView } from './controls.ts';
 import { postedTime, shorten, timeOfInput, utcInput } from './times.ts';
@@ -320,7 +320,7 @@ export const KEY_FIELDS = {
     place: 'both',
     initial: { timeZone: UTC },
     read: ({ text }) => ({ timeZone: text('timeZone') || UTC }),
-    of: ({ spec: { quota } }) => ({ timeZone: quota.timeZone }),
+    of: ({ spec: { quota } }) => ({ timeZone: zoneOf(quota) }),
     text: ({ timeZone }) => timeZone,
     write: ({ timeZone }) =>
       isTimeZone(timeZone)

@@ -198,10 +198,11 @@ export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<Patch<ApiKeySp
   const { value, errors } = patchOf(changed, typed);
   if (errors) return { errors };
   // a part of which nothing is left goes as a whole: an object without any member would be refused
-  const { value: left = {} } = patchOf(EDIT_ROWS, typed);
-  const whole = withoutNulls(left);
+  const left = withoutNulls(merged(live.spec, value));
   return {
-    value: Object.fromEntries(Object.entries(value).map(([name, part]) => [name, name in whole ? part : null])),
+    value: Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, isPart(part) && !(name in left) ? null : part]),
+    ),
   };
 }
 

@@ -1,6 +1,7 @@
 /** [P] The figures in a key's spec and status. */
-import type { ApiKey, Condition } from '#crds/types.gen.ts';
+import type { ApiKey, ApiKeyQuota, Condition } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
+import { UTC } from '#snapshot/time-zone.ts';
 
 /** Whether a key works. Unknown: the gateway has not reported yet. */
 interface Readiness {
@@ -101,6 +102,11 @@ function timeOf(time: string | undefined): number | undefined {
 /** Numbers in names count by their size. */
 function naturalOrder(name: string): string {
   return /\d/.test(name) ? name.replace(/\d+/g, (digits) => digits.padStart(16, '0')) : name;
+}
+
+/** The zone of a quota's period; an API server with definitions of an earlier version keeps none. */
+export function zoneOf({ timeZone = UTC }: Partial<Pick<ApiKeyQuota, 'timeZone'>>): string {
+  return timeZone;
 }
 
 export const UNLIMITED = 'Unlimited';

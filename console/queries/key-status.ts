@@ -9,7 +9,7 @@ import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import { accountStatusOf } from './account-status.ts';
 import type { AccountFacts } from './account-facts.ts';
 import type { Shortage } from './shortages.ts';
-import { factsOf } from './key-facts.ts';
+import { factsOf, zoneOf } from './key-facts.ts';
 import type { StatusMark, StatusTone } from './status.ts';
 
 /** Worst first: lists sort in this order. */
@@ -185,15 +185,8 @@ function isLatest(apiKey: ApiKey, shortage: Shortage | undefined, { of, limitNan
 }
 
 /** When the quota's period began, in milliseconds since the epoch; 0 without a period. */
-function periodStartOf(
-  {
-    spec: {
-      quota: { period, timeZone },
-    },
-  }: ApiKey,
-  nowMs: number,
-): number {
-  const kind = windowKindOf(period);
+function periodStartOf({ spec: { quota } }: ApiKey, nowMs: number): number {
+  const [kind, timeZone] = [windowKindOf(quota.period), zoneOf(quota)];
   return kind === undefined || !isTimeZone(timeZone) ? 0 : spanAt(kind, nowMs, timeZone).startMs;
 }
 
@@ -226,8 +219,8 @@ function anew({ spec: { quota } }: ApiKey, before = ', or wait: '): string {
 const AGAIN = { Never: '', Daily: 'at midnight', Weekly: 'on Monday', Monthly: 'on the 1st' } as const;
 
 /** "resets at midnight (UTC)"; empty: never. */
-export function resetWords({ period, timeZone }: ApiKey['spec']['quota']): string {
-  return period === 'Never' ? '' : `resets ${AGAIN[period]} (${timeZone})`;
+export function resetWords(quota: ApiKey['spec']['quota']): string {
+  return quota.period === 'Never' ? '' : `resets ${AGAIN[quota.period]} (${zoneOf(quota)})`;
 }
 
 function utc(ms: number): string {

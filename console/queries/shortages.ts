@@ -1,4 +1,5 @@
 /** [P] Keys whose last call was refused for lack of money, and accounts that did not cover it. */
+import { fundsOf } from '#activity/activity.ts';
 import type { ActivityEntry, ActivityQuery } from '#activity/activity.ts';
 import type { PageRequest } from '../route.ts';
 
@@ -7,10 +8,10 @@ export interface Shortage {
   readonly account: string;
   readonly keyUid: string;
   /** Whose money was lacking. */
-  readonly of: 'Key' | 'Account';
+  readonly of: ReturnType<typeof fundsOf>;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
-  /** The quota, or the credit, that did not cover the call. A higher one since may cover it. */
+  /** The quota, the credit or the limit that did not cover the call. A higher one since may cover it. */
   readonly limitNanoUsd: bigint;
 }
 
@@ -29,8 +30,8 @@ export async function readShortages(
 }
 
 /** Undefined without a limit: running calls held the missing money, which is released when they end. */
-function shortageOf({ account, keyUid, atMs, errorCode, exceededLimitNanoUsd }: ActivityEntry): Shortage[] {
+function shortageOf(entry: ActivityEntry): Shortage[] {
+  const { account, keyUid, atMs, exceededLimitNanoUsd } = entry;
   if (exceededLimitNanoUsd === undefined || !/^-?\d+$/.test(exceededLimitNanoUsd)) return [];
-  const of = errorCode === 'insufficient_quota' ? 'Key' : 'Account';
-  return [{ account, keyUid, atMs, of, limitNanoUsd: BigInt(exceededLimitNanoUsd) }];
+  return [{ account, keyUid, atMs, of: fundsOf(entry), limitNanoUsd: BigInt(exceededLimitNanoUsd) }];
 }

@@ -43,6 +43,7 @@ import { renderSpending } from './spending.ts';
 import type { Spending, SpendingView } from './spending.ts';
 import { accountPath } from '../paths.ts';
 import { renderWalletHead } from './head.ts';
+import { renderLimits } from './limits.ts';
 import type { Refusals } from '../queries/refusals.ts';
 import { notice, doneNotice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
@@ -257,7 +258,7 @@ function renderBalancePart({ facts, finding, key, credit }: AccountView): Html {
     return notice(html`You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.`);
   if (key !== undefined) return NOTHING;
   return html`${credit ? renderCreditDialog(credit) : NOTHING} ${renderFigures(facts, finding)}
-  ${renderRates(facts.account)}`;
+  ${renderRates(facts.account)} ${renderLimits(facts.account)}`;
 }
 
 function renderRates({ spec }: Account): Html {

@@ -8,7 +8,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ActivityEntry } from '#activity/activity.ts';
 import { renderStatus } from '../components/calls-table.ts';
-import { reasonOf } from '../components/refusals.ts';
+import { whyRefused } from '../components/refusals.ts';
 import { renderMargin, renderUpstreamCost } from '../components/margin.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
@@ -71,8 +71,7 @@ function renderError({ entry }: CallView): Html {
   const { refused, errorCode, httpStatus, message } = entry;
   return notice(
     [
-      html`<b>${refused ? `Refused: ${reasonOf(errorCode).label}` : 'Failed'}</b> · ${httpStatus}
-        <code>${errorCode}</code>`,
+      html`<b>${refused ? `Refused: ${whyRefused(entry)}` : 'Failed'}</b> · ${httpStatus} <code>${errorCode}</code>`,
       message ?? "The provider's own words went to the caller; they are not kept.",
     ],
     { tone: 'bad' },

@@ -222,7 +222,8 @@ function bdiOrDash(text: string | undefined): Html {
   return text === undefined ? DASH : html`<bdi>${text}</bdi>`;
 }
 
-function exactUsd(usd: string): string {
+/** A decimal in USD with all of its digits; what is none stays as it is. */
+export function exactUsd(usd: string): string {
   const nanoUsd = parseDecimal(usd);
   return nanoUsd === undefined ? usd : formatExactUsd(nanoUsd);
 }

@@ -34,6 +34,8 @@ export interface ActivityEntry {
   readonly message?: string | undefined;
   /** Of a refusal for lack of money, a whole number: the quota or the credit that does not cover the call. */
   readonly exceededLimitNanoUsd?: string | undefined;
+  /** Of a refusal for lack of money: whose. AccountLimit: a limit of the account besides its credit. */
+  readonly fundsOf?: 'Key' | 'Account' | 'AccountLimit' | undefined;
   readonly durationMs: number;
   /** From the arrival to the first byte of the body sent to the client. */
   readonly firstByteMs?: number | undefined;
@@ -129,6 +131,11 @@ export const SHORTAGE_CODES: ReadonlySet<string | undefined> = new Set([
 /** The keys of these counts that were refused for lack of money. */
 export function keysShort(counts: readonly RefusalCount[]): string[] {
   return [...new Set(counts.filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode)).map(({ keyUid }) => keyUid))];
+}
+
+/** Whose money a refused call lacked; entries of earlier versions tell by their code. */
+export function fundsOf({ fundsOf: known, errorCode }: ActivityEntry): NonNullable<ActivityEntry['fundsOf']> {
+  return known ?? (errorCode === 'insufficient_quota' ? 'Key' : 'Account');
 }
 
 /** How long entries and counts are kept. */

@@ -121,7 +121,7 @@ export interface AccountStatus {
   /** The money left, creditUsd minus spentUsd, in USD. */
   readonly balanceUsd?: string;
   /** What was spent under each of spec.limits in its current period, in their order. */
-  readonly limits?: readonly AccountLimit[];
+  readonly limits?: readonly AccountStatusLimit[];
   /**
    * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
    * the gateway runs, or that it cannot write, so the conditions may be out of date.
@@ -132,6 +132,24 @@ export interface AccountStatus {
    * they are true.
    */
   readonly conditions?: readonly Condition[];
+}
+
+/** The spending under one limit. */
+export interface AccountStatusLimit {
+  /** The period, as in the spec. */
+  readonly period: string;
+  /** The time zone, as in the spec. */
+  readonly timeZone: string;
+  /** The limit in USD. */
+  readonly usd: string;
+  /** The cost of the calls of the current period so far, in USD. */
+  readonly spentUsd: string;
+  /** The limit minus spentUsd, in USD, at least 0. */
+  readonly remainingUsd: string;
+  /** When the current period began; absent for Total. */
+  readonly periodStartTime?: string;
+  /** When the next period begins; absent for Total. */
+  readonly resetTime?: string;
 }
 
 /** metav1.Condition: one aspect of an object's state. */
@@ -255,7 +273,7 @@ export interface ApiKeyStatus {
   /** The rotation that generated the current key; for keys of type Generated. */
   readonly keyRotation?: number;
   /** Keys that a rotation has replaced and that still work until their overlap ends. */
-  readonly previousKeys?: readonly ApiKeyPreviousKey[];
+  readonly previousKeys?: readonly ApiKeyStatusPreviousKey[];
   /** When the current period of the quota began. Absent if period is Never. */
   readonly periodStartTime?: string;
   /** The money spent in the current period, in USD. */
@@ -279,7 +297,7 @@ export interface ApiKeyStatus {
 }
 
 /** A replaced key. */
-export interface ApiKeyPreviousKey {
+export interface ApiKeyStatusPreviousKey {
   /** Identifies the key by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash: string;
   /** When the key stops working. */

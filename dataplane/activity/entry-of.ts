@@ -25,6 +25,7 @@ export function entryOf(report: CallReport, nowMs: number): ActivityEntry | unde
     errorCode,
     message: errorMessage && shorten(errorMessage),
     exceededLimitNanoUsd: report.exceededLimitNanoUsd?.toString(),
+    fundsOf: report.fundsOf,
     durationMs: Math.round(report.durationMs),
     firstByteMs: firstByteMs && Math.round(firstByteMs),
     attempts: report.attempts

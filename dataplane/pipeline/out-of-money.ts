@@ -4,6 +4,7 @@
  */
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
+import type { FundsOf } from '../errors.ts';
 import type { KeySpending, SpendingWindow } from '#ledger/spending.ts';
 import type { Ledger, MoneyLimit } from '../ledger/ledger.ts';
 import { PERIOD_OF_WINDOW, windowOf } from '#ledger/periods.ts';
@@ -12,8 +13,7 @@ import type { KeyState } from '../state/state.ts';
 
 /** The limit that refused a call, and the spending under it. */
 export interface Funds {
-  /** AccountLimit: one of the account's limits besides its credit. */
-  readonly of: 'Key' | 'Account' | 'AccountLimit';
+  readonly of: FundsOf;
   readonly key: Pick<KeyState, 'namespace' | 'name' | 'account'>;
   /** The quota, the account's credit, or its limit. */
   readonly limitNanoUsd: bigint;
@@ -151,7 +151,7 @@ function errorOf(funds: Funds, what: string, exceeded: boolean): GatewayError {
   return new GatewayError(
     of === 'Account' ? 'credit_balance_exhausted' : 'insufficient_quota',
     `${what} ${remedy}: ${where}.`,
-    exceeded ? { exceededLimitNanoUsd: limitNanoUsd } : {},
+    { fundsOf: of, ...(exceeded && { exceededLimitNanoUsd: limitNanoUsd }) },
   );
 }
 

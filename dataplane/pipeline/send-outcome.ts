@@ -4,7 +4,7 @@
  */
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { gatewayMessage } from '../errors.ts';
-import type { GatewayError, RefusedKey } from '../errors.ts';
+import type { FundsOf, GatewayError, RefusedKey } from '../errors.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import { isContextOverflow, OVERFLOW_CODE } from '../protocol/context-overflow.ts';
 import { writeFailedStream } from '../protocol/openai/failed-stream.ts';
@@ -17,6 +17,7 @@ export interface ReplyStatus {
   readonly errorCode: string | undefined;
   readonly errorMessage?: string | undefined;
   readonly exceededLimitNanoUsd?: bigint | undefined;
+  readonly fundsOf?: FundsOf | undefined;
   /** The key that was refused before it was authenticated. */
   readonly refusedKey?: RefusedKey | undefined;
 }
@@ -57,9 +58,10 @@ export function sendOutcome(
 function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
   const {
     code,
-    details: { key, exceededLimitNanoUsd },
+    details: { key, exceededLimitNanoUsd, fundsOf },
   } = error;
-  return { httpStatus, errorCode: code, errorMessage: gatewayMessage(error), exceededLimitNanoUsd, refusedKey: key };
+  const errorMessage = gatewayMessage(error);
+  return { httpStatus, errorCode: code, errorMessage, exceededLimitNanoUsd, fundsOf, refusedKey: key };
 }
 
 /** Returns the status that the client saw. */

@@ -31,6 +31,7 @@ export function report({ telemetry, clock }: ServerDeps, request: ReportedReques
     ...(failure && {
       errorMessage: gatewayMessage(failure),
       exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd,
+      fundsOf: failure.details.fundsOf,
     }),
     key: key && {
       uid: key.uid,

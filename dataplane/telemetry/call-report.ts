@@ -97,6 +97,8 @@ export interface CallReport {
   readonly errorMessage?: string | undefined;
   /** Of a refusal for lack of money: the quota or the credit that does not cover the call. */
   readonly exceededLimitNanoUsd?: bigint | undefined;
+  /** Of a refusal for lack of money: whose. */
+  readonly fundsOf?: 'Key' | 'Account' | 'AccountLimit' | undefined;
   /** Set once the key is authenticated, and also if it was found but is not in force. */
   readonly key:
     | {

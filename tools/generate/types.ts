@@ -90,7 +90,7 @@ function addKind(kind: KindSchema, output: Output): void {
 `,
   );
   addInterface(`${kind.kind}Spec`, spec, { prefix: kind.kind, output });
-  addInterface(`${kind.kind}Status`, status, { prefix: kind.kind, output });
+  addInterface(`${kind.kind}Status`, status, { prefix: `${kind.kind}Status`, output });
 }
 
 interface Place {

@@ -67,6 +67,7 @@ export function statusOfEnd(error: GatewayError | undefined): ReplyStatus {
     ...(error && {
       errorMessage: gatewayMessage(error),
       exceededLimitNanoUsd: error.details.exceededLimitNanoUsd,
+      fundsOf: error.details.fundsOf,
     }),
   };
 }

@@ -48,7 +48,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
   test('shows refused calls two clicks from the account', async () => {
     const { page, inspect } = visitor;
     await page.goto(url + PATH);
-    await page.getByText("13 refused today: 12 over the key's limit, 1 out of credit").waitFor();
+    await page.getByText('13 refused today: 12 over a spending limit, 1 out of credit').waitFor();
     await inspect('account-with-refusals');
     await page.getByRole('link', { name: 'All refused calls' }).click();
     await page.getByText('This key has used up its quota').first().waitFor();

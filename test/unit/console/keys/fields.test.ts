@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
+import type { SchemaNode } from '#crds/kind-schema.ts';
+import { loadApiKindsSync } from '#crds/load.ts';
+import type { ApiKey, ApiKeySpec, RateLimits } from '#crds/types.gen.ts';
 import { AccessError } from '../../../../console/access/access.ts';
 import {
   errorsOfRefusal,
@@ -45,6 +47,13 @@ function keyOf(spec: Partial<ApiKeySpec> = {}): ApiKey {
 const patch = (form: KeyForm, live = keyOf()) => patchOfForm(form, live);
 const FORM = formOfKey(keyOf());
 
+/** The paths of a schema's values, down to lists and plain values. */
+function leavesOf(path: string, { properties }: SchemaNode): string[] {
+  return properties
+    ? Object.entries(properties).flatMap(([name, schema]) => leavesOf(`${path}.${name}`, schema))
+    : [path];
+}
+
 describe('the table of fields', () => {
   it('has every field of a spec that people can set, with a label of its own', () => {
     const UNASKED = [
@@ -53,17 +62,18 @@ describe('the table of fields', () => {
       'spec.key.rotation',
       'spec.key.overlapSeconds',
     ];
-    const paths = Object.entries(SPEC).flatMap(([name, value]) =>
-      typeof value === 'object' && !Array.isArray(value)
-        ? Object.keys(value).map((part) => `spec.${name}.${part}`)
-        : [`spec.${name}`],
-    );
+    const { spec } = loadApiKindsSync().get('ApiKey')?.root.properties ?? {};
     const known = KEY_ROWS.map(({ path }) => path);
-    assert.deepEqual(
-      paths.filter((path) => !UNASKED.includes(path) && !known.some((place) => path.startsWith(place))),
-      [],
-    );
+    assert.ok(spec);
+    const unknown = leavesOf('spec', spec).filter((path) => !known.some((place) => `${path}.`.startsWith(`${place}.`)));
+    assert.deepEqual(unknown.toSorted(), UNASKED.toSorted());
     assert.equal(new Set(KEY_ROWS.map(({ label }) => label)).size, KEY_ROWS.length);
+  });
+  it('has UTC where an API server knows no time zones of quotas, and leaves it so', () => {
+    const { timeZone: _, ...quota } = SPEC.quota;
+    const old = keyOf({ quota: quota as ApiKeySpec['quota'] });
+    assert.equal(formOfKey(old).timeZone, 'UTC');
+    assert.deepEqual(patch({ ...formOfKey(old), period: 'Daily' }, old), { value: { quota: { period: 'Daily' } } });
   });
   it('writes what it reads of a key', () => {
     const { metadata, spec } = keyOf({ key: { ...SPEC.key, rotation: 1, overlapSeconds: 0 } });
@@ -216,6 +226,29 @@ describe('an edit', () => {
       [{ requestsPerMinute: '', inputTokensPerMinute: '' }, { rateLimits: null }],
     ] as const)
       assert.deepEqual(patch({ ...FORM, ...changes }), { value: spec }, JSON.stringify(changes));
+  });
+  it('leaves the rest as it is if an unchanged field is invalid, such as a zone that no time zone database has', () => {
+    const live = keyOf({ quota: { ...SPEC.quota, timeZone: 'Europe/Nowhere' } });
+    for (const [changes, spec] of [
+      [{ enabled: false }, { enabled: false }],
+      [{ group: 'vip' }, { groupRef: { name: 'vip' } }],
+      [{ limitUsd: '5' }, { quota: { limitUsd: '5' } }],
+      [{ whenShort: 'Refuse' }, { quota: { whenShort: 'Refuse' } }],
+      [{ timeZone: 'Europe/Berlin' }, { quota: { timeZone: 'Europe/Berlin' } }],
+      [{ models: ['a'] }, { models: ['a'] }],
+      [{ models: [] }, { models: [] }],
+      [{ expires: '2028-02-29T12:30' }, { expirationTime: '2028-02-29T12:30:00Z' }],
+      [{ maxConcurrency: '2' }, { maxConcurrency: 2 }],
+      [{ outputTokensPerMinute: '5' }, { rateLimits: { outputTokensPerMinute: 5 } }],
+      [{ requestsPerMinute: '', inputTokensPerMinute: '' }, { rateLimits: null }],
+    ] as const)
+      assert.deepEqual(patch({ ...formOfKey(live), ...changes }, live), { value: spec }, JSON.stringify(changes));
+  });
+  it('keeps what a part has besides the fields of this form', () => {
+    const live = keyOf({ rateLimits: { requestsPerMinute: 60, imagesPerMinute: 5 } as RateLimits });
+    assert.deepEqual(patch({ ...formOfKey(live), requestsPerMinute: '' }, live), {
+      value: { rateLimits: { requestsPerMinute: null } },
+    });
   });
   it('reports a mistake once, and only in fields that differ', () => {
     assert.deepEqual(

@@ -42,7 +42,7 @@ const account = (balance: string, status: object = {}) =>
     0,
   );
 
-const shortage = (of: 'Key' | 'Account', more: Partial<Shortage> = {}): Shortage => ({
+const shortage = (of: Shortage['of'], more: Partial<Shortage> = {}): Shortage => ({
   account: 'team-a/team-a',
   keyUid: 'u1',
   of,
@@ -110,6 +110,21 @@ const CASES: readonly Case[] = [
     is: 'Low',
     status: { ...spent('24.998'), lastUsedTime: '2026-11-21T11:59:00Z' },
     context: { shortage: shortage('Key', { atMs: TEST_NOW_MS - 3_600_000 }) },
+  },
+  {
+    what: "refused by a limit of its account, which is not the key's",
+    spec: LIMITED,
+    is: 'Low',
+    status: spent('24.998'),
+    context: { shortage: shortage('AccountLimit') },
+  },
+  {
+    what: 'at a limit of a month, of an API server that knows no time zones',
+    spec: { quota: { limitUsd: '25', period: 'Monthly', timeZone: undefined } },
+    status: spent('24.998'),
+    is: 'LimitReached',
+    context: { shortage: shortage('Key') },
+    says: /too little for its last call\. .*or wait: it resets on the 1st \(UTC\)/,
   },
   {
     what: 'one call was too large, with much left',

@@ -83,7 +83,7 @@ describe('refused calls', () => {
         counts.filter(({ account }) => account === 'team-a/main'),
         TODAY,
       ),
-      "14 refused today: 12 over the key's limit, 2 out of credit",
+      '14 refused today: 12 over a spending limit, 2 out of credit',
     );
     assert.equal(refusalSentence(counts, TODAY + 1), 'None refused today');
     assert.equal(
@@ -97,12 +97,12 @@ describe('refused calls', () => {
 
   it("are on the account's page, listed with the API's messages", async () => {
     const page = textOf((await stand.see('alice', '/wallet/team-a/main')).body);
-    assert.match(page, /Refused calls .*14 refused today: 12 over the key&#39;s limit, 2 out of credit\. A refused/);
+    assert.match(page, /Refused calls .*14 refused today: 12 over a spending limit, 2 out of credit\. A refused/);
     const { body, status } = await stand.see('alice', '/wallet/team-a/main/refused');
     assert.equal(status, 200);
     assert.ok(!body.includes(HOSTILE) && body.includes('&lt;img src=x'));
     const text = textOf(body);
-    assert.match(text, /Day \(UTC\) Key limit reached Out of credit All 2026-11-21, today 12 2 14 2026-11-19 7 0 7/);
+    assert.match(text, /Day \(UTC\) Spending limit reached Out of credit All 2026-11-21, today 12 2 14 2026-11-19 7 0 7/);
     assert.match(text, /req_broke.*Out of credit 402 credit_balance_exhausted.*req_refused.*used up its quota/);
     assert.doesNotMatch(text, /req_not_yours|1,000/);
   });
@@ -179,6 +179,7 @@ describe('a key whose last call was refused for lack of money', () => {
         balanceUsd: '0.01',
         conditions: [READY],
       }),
+      keyOf('tight', '25'),
       keyManifest('team-a', 'unlimited', { accountRef: { name: 'small' } }, { conditions: [READY] }),
     ],
     activityOf(kept),
@@ -189,6 +190,7 @@ describe('a key whose last call was refused for lack of money', () => {
     const limited = { atMs: TEST_NOW_MS - 1, exceededLimitNanoUsd: '25000000000' };
     kept.push(
       ...['empty', 'raised', 'served', 'large'].map((name) => refusedEntry(name, { ...limited, keyUid: uidOf(name) })),
+      refusedEntry('tight', { ...limited, fundsOf: 'AccountLimit', keyUid: uidOf('tight') }),
       refusedEntry('held', { atMs: TEST_NOW_MS - 1, keyUid: uidOf('held') }),
       servedEntry('then served', { atMs: TEST_NOW_MS, keyUid: uidOf('served') }),
       refusedEntry('broke', {
@@ -211,12 +213,21 @@ describe('a key whose last call was refused for lack of money', () => {
       textOf((await short.see('alice', '/keys/team-a/empty')).body),
       /Limit reached\. \$0\.0020 remains, too little for its last call/,
     );
-    for (const name of ['raised', 'held', 'served'])
+    for (const name of ['raised', 'held', 'served', 'tight'])
       assert.match(textOf((await short.see('alice', `/keys/team-a/${name}`)).body), / Low\. /, name);
     const csv = (await short.see('alice', '/keys.csv?q=team-a')).body;
     assert.deepEqual(csv.split('\r\n').filter((line) => line.includes('Limit reached')).length, 1);
     assert.match(csv, /team-a,empty,.*,Limit reached,/);
     assert.match(textOf((await short.see('alice', '/')).body), /empty .*Limit reached/);
+  });
+
+  it('is named as what it is where a limit of the account refused the call', async () => {
+    const rows = (await short.see('alice', '/wallet/team-a/main/refused')).body.split('<tr').map(textOf);
+    const whyOf = (id: string): string => rows.find((row) => row.includes(` ${id} `)) ?? '';
+    assert.match(whyOf('tight'), / Account limit reached 429 insufficient_quota/);
+    assert.match(whyOf('empty'), / Key limit reached 429 insufficient_quota/);
+    const path = `/wallet/team-a/main/calls/tight?uid=${uidOf('tight')}`;
+    assert.match(textOf((await short.see('alice', path)).body), /Refused: Account limit reached · 429/);
   });
 
   it('is shown with its account everywhere', async () => {

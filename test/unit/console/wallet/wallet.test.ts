@@ -230,6 +230,36 @@ describe("somebody else's account", () => {
   });
 });
 
+describe('the limits of an account', () => {
+  test('are on its page, with their figures once the gateway has written them', async () => {
+    const limits = [
+      { usd: '20.5', period: 'Day', timeZone: 'Europe/Berlin' },
+      { usd: '500', period: 'Total', timeZone: 'UTC' },
+      { usd: '9', period: 'Week', timeZone: 'UTC' },
+    ];
+    const figures = [
+      { ...limits[0], usd: '20.50', spentUsd: '18', remainingUsd: '2.50', resetTime: '2026-11-21T23:00:00Z' },
+      { ...limits[1], usd: '500.00', spentUsd: '123.45', remainingUsd: '376.55' },
+      { ...limits[2], usd: '8.00', spentUsd: '1', remainingUsd: '7' },
+    ];
+    const account = {
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'Account',
+      metadata: { namespace: 'team-a', name: 'tight' },
+      spec: { grants: [{ name: 'g', usd: '1000' }], limits },
+      status: { limits: figures },
+    };
+    const tight = walletStand(usageBook([]), [account]);
+    const text = textOf((await tight.see('alice', '/wallet/team-a/tight')).body);
+    assert.match(text, /Limits 3 limits, besides the credit/);
+    assert.match(text, /Each day Europe\/Berlin \$20\.50 \$18\.00 \$2\.50 2026-11-21 23:00/);
+    assert.match(text, /In total — \$500\.00 \$123\.45 \$376\.55 —/);
+    assert.match(text, /Each week UTC \$9\.00 — — —/, 'edited since');
+    assert.doesNotMatch(textOf((await tight.see('alice', '/wallet/team-a/main')).body), /besides the credit/);
+    await tight.app.close();
+  });
+});
+
 describe('calls', () => {
   test('are filtered by key, model, status and day', async () => {
     const ids = async (query: string): Promise<string[]> =>

@@ -78,10 +78,11 @@ describe('the entry of a call', () => {
 
   it('is refused if it had no hold, and contains the shortened message', () => {
     const entry = entryOf(
-      reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000), exceededLimitNanoUsd: 25n }),
+      reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000), exceededLimitNanoUsd: 25n, fundsOf: 'AccountLimit' }),
       NOON_MS,
     );
-    assert.equal(entry?.exceededLimitNanoUsd, '25');
+    assert.equal(entry?.fundsOf, 'AccountLimit');
+    assert.equal(entry.exceededLimitNanoUsd, '25');
     assert.equal(entry.refused, true);
     assert.equal(entry.message?.length, 600);
   });

@@ -53,6 +53,7 @@ describe('a refusal by a limit in a window', () => {
     const funds = await readFunds({ ledger: ledgerWith(90n * USD) }, KEY, LIMIT);
     const error = outOfMoney(funds, { ...CALL, freeNanoUsd: 10n * USD });
     assert.equal(error.code, 'insufficient_quota');
+    assert.deepEqual(error.details, { fundsOf: 'AccountLimit', exceededLimitNanoUsd: 100n * USD });
     assert.equal(
       error.message,
       'This call may cost up to $30.00, and $10.00 is left of the limit of $100.00 for the week from 16 November of this ' +
