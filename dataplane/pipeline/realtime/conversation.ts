@@ -21,7 +21,7 @@ export const SLICE_TOKENS = 4096;
 type Limits = Pick<ModelState, 'contextTokens' | 'maxOutputTokens' | 'imageTokens'>;
 
 /** A change of the session that its provider has not confirmed. */
-interface AskedChange {
+export interface AskedChange {
   readonly eventId: string;
   readonly change: SessionChange;
 }
@@ -72,12 +72,15 @@ export class Conversation {
     this.#asked = [...this.#asked, { eventId, change }];
   }
 
-  /** The provider confirms the earliest change that it has not confirmed, or tells how the session begins. */
-  confirm(session: SessionChange | undefined, updated: boolean): void {
+  /**
+   * The provider confirms the earliest change that it has not confirmed, which is returned, or tells how the session
+   * begins.
+   */
+  confirm(session: SessionChange | undefined, updated: boolean): AskedChange | undefined {
     const first = updated ? this.#asked[0] : undefined;
     if (first) this.#asked = this.#asked.slice(1);
     const change = session ?? first?.change;
-    if (!change) return;
+    if (!change) return undefined;
     this.#isCompact ||= change.compactAudio;
     const { maxOutputTokens, beginsResponses } = this.#settings;
     this.#settings = {
@@ -85,16 +88,30 @@ export class Conversation {
       beginsResponses: change.beginsResponses ?? beginsResponses,
       bytes: session ? session.bytes : this.#settings.bytes + change.bytes,
     };
+    return first;
   }
 
-  /** The provider refuses the change that this event asked for. */
-  refuse(eventId: string): void {
-    this.#asked = this.#asked.filter((asked) => asked.eventId !== eventId);
+  /** The provider refuses the change that this event asked for, which is returned. */
+  refuse(eventId: string): SessionChange | undefined {
+    const refused = this.#asked.find((asked) => asked.eventId === eventId);
+    this.#asked = this.#asked.filter((asked) => asked !== refused);
+    return refused?.change;
   }
 
-  /** Whether a change that this event asked for is neither confirmed nor refused. */
-  awaits(eventId: string): boolean {
-    return this.#asked.some((asked) => asked.eventId === eventId);
+  /** The changes that the provider has neither confirmed nor refused, the earliest first. */
+  get asked(): readonly AskedChange[] {
+    return this.#asked;
+  }
+
+  /**
+   * The limit that the provider must be told, which would let responses have more output than the model; undefined:
+   * none. What the client has asked for meanwhile is kept.
+   */
+  get limitToSet(): number | undefined {
+    const { maxOutputTokens } = this.#model;
+    if (this.#settings.maxOutputTokens <= maxOutputTokens) return undefined;
+    const asked = this.#asked.findLast(({ change }) => change.maxOutputTokens !== undefined);
+    return this.limited(asked?.change.maxOutputTokens ?? maxOutputTokens);
   }
 
   /** Whether the provider may begin a response that the client has not asked for. */

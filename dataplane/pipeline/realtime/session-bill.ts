@@ -32,7 +32,19 @@ interface RunningResponse extends ResponseBounds {
 /** A response that the client has asked for and the provider has not begun. */
 interface AskedResponse extends ResponseBounds {
   readonly eventId: string;
+  /** When an error that names no event came, which may have been about this one; undefined: none did. */
+  doubtedAt: number | undefined;
 }
+
+/** A response as the provider begins it. */
+interface BegunResponse {
+  readonly bounds: ResponseBounds;
+  /** The event of the client that asked for it; undefined: none did. */
+  readonly eventId: string | undefined;
+}
+
+/** A response in doubt that has not begun for so long does not begin any more. */
+const DOUBT_MS = 5_000;
 
 /** OpenAI counts twenty tokens for a second of audio that a model speaks. */
 const SPOKEN_TOKENS_PER_SECOND = 20;
@@ -49,6 +61,9 @@ export class SessionBill {
   readonly #transcriptions: Transcriptions;
   readonly #asked: AskedResponse[] = [];
   readonly #running = new Map<string, RunningResponse>();
+  /** The ids of responses that have ended, whose end is billed once. */
+  readonly #ended = new Set<string>();
+  #isCut = false;
   readonly #billed = new BillSum();
   readonly #upstream = new BillSum();
   /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
@@ -73,9 +88,9 @@ export class SessionBill {
     return [...this.#running.keys()];
   }
 
-  /** How many responses the client waits for. */
+  /** How many responses the client waits for, without those in doubt. */
   get asked(): number {
-    return this.#asked.length;
+    return this.#asked.filter(({ doubtedAt }) => doubtedAt === undefined).length;
   }
 
   /** The client asks for a response. If the provider begins others, it may turn out to be any of them. */
@@ -83,7 +98,7 @@ export class SessionBill {
     const { outputTokens, beginsResponses } = this.#conversation;
     const own = this.#conversation.limited(maxOutputTokens ?? outputTokens);
     const bounds = { ...this.#bounds, outputTokens: beginsResponses ? Math.max(own, outputTokens) : own };
-    this.#asked.push({ ...bounds, eventId });
+    this.#asked.push({ ...bounds, eventId, doubtedAt: undefined });
     return bounds;
   }
 
@@ -94,12 +109,29 @@ export class SessionBill {
     return index >= 0;
   }
 
-  /** The provider begins a response. Returns its bounds, and whether the client has asked for it. */
-  begin(responseId: string): { readonly bounds: ResponseBounds; readonly isAsked: boolean } {
+  /**
+   * The provider reports an error that names no event: it may have refused the oldest response that was asked for. That
+   * one is still held for a while, because the error may be about another event.
+   */
+  doubt(nowMs: number): void {
+    const oldest = this.#asked.find(({ doubtedAt }) => doubtedAt === undefined);
+    if (oldest) oldest.doubtedAt = nowMs;
+  }
+
+  /** Gives up responses that have been in doubt for too long. Returns the events that asked for them. */
+  giveUp(nowMs: number): readonly string[] {
+    const given = this.#asked.filter(({ doubtedAt = nowMs }) => nowMs - doubtedAt > DOUBT_MS);
+    for (const { eventId } of given) this.refuse(eventId);
+    return given.map(({ eventId }) => eventId);
+  }
+
+  /** The provider begins a response. Undefined: it runs or has ended already. */
+  begin(responseId: string): BegunResponse | undefined {
+    if (this.#running.has(responseId) || this.#ended.has(responseId)) return undefined;
     const asked = this.#asked.shift();
     const bounds = asked ?? this.#bounds;
     this.#running.set(responseId, { ...bounds, textBytes: 0, audioBytes: 0 });
-    return { bounds, isAsked: asked !== undefined };
+    return { bounds, eventId: asked?.eventId };
   }
 
   /** Counts what a response has brought, by which it is billed if its end does not come. */
@@ -110,19 +142,28 @@ export class SessionBill {
     response.audioBytes += audioBytes;
   }
 
-  /** Bills a response that has ended. Without figures, it is billed by what has come of it. Returns its tokens. */
-  end(responseId: string, usage: ReportedUsage | undefined): TokenCounts {
+  /**
+   * Bills a response that has ended, once. Without figures, it is billed by what has come of it. Returns its tokens;
+   * undefined: it was billed before, or the session is over.
+   */
+  end(responseId: string, usage: ReportedUsage | undefined): TokenCounts | undefined {
+    if (this.#isCut || this.#ended.has(responseId)) return undefined;
     const response = this.#running.get(responseId) ?? { ...this.#bounds, textBytes: 0, audioBytes: 0 };
     this.#running.delete(responseId);
+    if (responseId !== '') this.#ended.add(responseId);
     if (!usage && this.#usageSource === 'Provider') this.#usageSource = 'Estimated';
-    const part = usage ? this.#reported(usage, response) : this.#seen(response);
+    const part = usage ? this.#reported(usage) : this.#seen(response);
     this.#add(part);
     this.#conversation.addOutput(part.tokens.output);
     return part.tokens;
   }
 
-  /** Bills responses whose end does not come by what has come; those of which nothing has come only if `all`. */
+  /**
+   * Bills responses whose end does not come by what has come; those of which nothing has come only if `all`. Nothing is
+   * billed after that.
+   */
   cut(all: boolean): void {
+    this.#isCut = true;
     for (const [responseId, response] of this.#running) {
       this.#running.delete(responseId);
       if (!all && response.textBytes + response.audioBytes === 0) continue;
@@ -133,6 +174,7 @@ export class SessionBill {
 
   /** Bills what another model has written down. */
   transcribed(usage: TranscriptionUsage, model: string): void {
+    if (this.#isCut) return;
     const price = this.#candidate.priceOf(model);
     if (price) this.#transcribed.add(...transcriptionOf(usage, { model, price }));
     const cost = this.#candidate.costOf(model);
@@ -201,12 +243,12 @@ export class SessionBill {
   }
 
   /** A provider that reports more than the model can is wrong. */
-  #reported(usage: ReportedUsage, { outputTokens }: ResponseBounds): PartUsage {
+  #reported(usage: ReportedUsage): PartUsage {
     const reported = countsOf(usage);
-    const { contextTokens } = this.#candidate.model;
+    const { contextTokens, maxOutputTokens } = this.#candidate.model;
     const cached = Math.min(reported.cached, contextTokens);
     const input = Math.min(reported.input, contextTokens - cached);
-    const output = Math.min(reported.output, outputTokens);
+    const output = Math.min(reported.output, maxOutputTokens);
     const tokens = { ...NO_TOKENS, input, cached, output };
     if (cached !== reported.cached || input !== reported.input || output !== reported.output)
       this.#usageSource = 'Implausible';
@@ -214,9 +256,9 @@ export class SessionBill {
   }
 
   /** What has come of a response, and what it is likely to have read. */
-  #seen({ textBytes, audioBytes, outputTokens, estimatedInputTokens }: RunningResponse): PartUsage {
+  #seen({ textBytes, audioBytes, estimatedInputTokens }: RunningResponse): PartUsage {
     const spoken = Math.ceil((audioBytes / this.#conversation.bytesPerSecond) * SPOKEN_TOKENS_PER_SECOND);
-    const output = Math.min(outputTokens, estimateTokens(textBytes) + spoken);
+    const output = Math.min(this.#candidate.model.maxOutputTokens, estimateTokens(textBytes) + spoken);
     const tokens = { ...NO_TOKENS, input: estimatedInputTokens, output };
     return { tokens, details: { audioOutput: spoken }, ...SERVED };
   }
