@@ -9,7 +9,7 @@ import type { ModelState } from '../../state/state.ts';
 
 /** OpenAI counts ten tokens for a second of a user's audio. Twice that is held, for other models. */
 const TOKENS_PER_SECOND = 20;
-const USUAL_TOKENS_PER_SECOND = 10;
+export const USUAL_TOKENS_PER_SECOND = 10;
 const PCM_BYTES_PER_SECOND = 48_000;
 const COMPACT_BYTES_PER_SECOND = 8_000;
 /** Upper bound of what a provider's template adds to a session, and to each of its events. */
@@ -31,6 +31,7 @@ interface Settings {
   readonly maxOutputTokens: number;
   readonly beginsResponses: boolean;
   readonly bytes: number;
+  readonly compactOutput: boolean;
 }
 
 export class Conversation {
@@ -38,7 +39,7 @@ export class Conversation {
   #tokens = 0;
   #estimated = 0;
   /** As OpenAI begins sessions, until the provider says how this one is. */
-  #settings: Settings = { maxOutputTokens: Infinity, beginsResponses: true, bytes: 0 };
+  #settings: Settings = { maxOutputTokens: Infinity, beginsResponses: true, bytes: 0, compactOutput: false };
   #asked: readonly AskedChange[] = [];
   #isCompact = false;
 
@@ -68,7 +69,7 @@ export class Conversation {
 
   /** The client asks for a change, which may be in force from now on, or may be refused. */
   ask(eventId: string, change: SessionChange): void {
-    this.#isCompact ||= change.compactAudio;
+    this.#isCompact ||= change.compactInput;
     this.#asked = [...this.#asked, { eventId, change }];
   }
 
@@ -81,13 +82,9 @@ export class Conversation {
     if (first) this.#asked = this.#asked.slice(1);
     const change = session ?? first?.change;
     if (!change) return undefined;
-    this.#isCompact ||= change.compactAudio;
-    const { maxOutputTokens, beginsResponses } = this.#settings;
-    this.#settings = {
-      maxOutputTokens: change.maxOutputTokens ?? maxOutputTokens,
-      beginsResponses: change.beginsResponses ?? beginsResponses,
-      bytes: session ? session.bytes : this.#settings.bytes + change.bytes,
-    };
+    this.#isCompact ||= change.compactInput;
+    const bytes = session ? session.bytes : this.#settings.bytes + change.bytes;
+    this.#settings = { ...settingsAfter(this.#settings, change), bytes };
     return first;
   }
 
@@ -146,11 +143,31 @@ export class Conversation {
     return Math.min(this.inputTokens, Math.ceil(this.#estimated) + estimateTokens(this.#settingsBytes));
   }
 
+  /** Of the user's audio: the fewest, if its format has been changed. */
   get bytesPerSecond(): number {
-    return this.#isCompact ? COMPACT_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND;
+    return bytesPerSecond(this.#isCompact);
+  }
+
+  /** Of the model's audio. */
+  get spokenBytesPerSecond(): number {
+    return bytesPerSecond(this.#settings.compactOutput);
   }
 
   get #settingsBytes(): number {
     return this.#asked.reduce((sum, { change }) => sum + change.bytes, this.#settings.bytes);
   }
+}
+
+function settingsAfter(settings: Settings, change: SessionChange): Settings {
+  const { maxOutputTokens, beginsResponses, compactOutput } = settings;
+  return {
+    ...settings,
+    maxOutputTokens: change.maxOutputTokens ?? maxOutputTokens,
+    beginsResponses: change.beginsResponses ?? beginsResponses,
+    compactOutput: change.compactOutput ?? compactOutput,
+  };
+}
+
+function bytesPerSecond(isCompact: boolean): number {
+  return isCompact ? COMPACT_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND;
 }

@@ -104,7 +104,7 @@ export class RealtimeSession {
     const isBusy = this.#isBusy;
     await this.#cancel(end);
     const isAbandoned = end.kind !== 'ProviderClosed' && !(end.kind === 'Ended' && end.isFault);
-    this.bill.cut(isAbandoned);
+    for (const [responseId, tokens] of this.bill.cut(isAbandoned)) this.#limits.release(responseId, tokens);
     this.#limits.releaseAll();
     this.#parts.provider.close(1000, '');
     await Promise.race([relayed, this.#timeout()]);
@@ -271,11 +271,12 @@ export class RealtimeSession {
     const { candidate } = this.#parts.admitted;
     this.#conversation.ask(eventId, change);
     const price = typeof change.transcriber === 'string' ? candidate.priceOf(change.transcriber) : undefined;
-    if (price && typeof change.transcriber === 'string') this.#transcriptions.use(change.transcriber, price);
+    if (price && typeof change.transcriber === 'string')
+      this.#transcriptions.use(change.transcriber, price, change.promptBytes);
   }
 
   #add(event: ClientEvent): void {
-    if (event.unbounded.length + event.unknown.length > 0) this.#conversation.fill();
+    if (event.unbounded.length + event.unknown.length > 0 || event.repeatsItems) this.#conversation.fill();
     // settings are replaced, and counted as what they are
     if (event.session) return;
     this.#conversation.add(event);
@@ -304,10 +305,20 @@ export class RealtimeSession {
     if (event.kind === 'Error') return this.#refused(event, message);
     if (event.kind !== 'Session') return message;
     const confirmed = this.#conversation.confirm(event.session, event.updated);
+    if (confirmed) this.#confirmTranscriber(confirmed.change);
     if (confirmed && confirmed.eventId === this.#ownChange) return undefined;
     const model = event.session?.model;
     const name = this.#parts.admitted.candidate.model.name;
     return withValues(message, 'session', new Map(model === undefined ? [] : [['model', name]]));
+  }
+
+  #confirmTranscriber({ transcriber }: SessionChange): void {
+    if (typeof transcriber === 'string') this.#transcriptions.confirm();
+    if (transcriber === null && !this.#asksForTranscriber) this.#transcriptions.stop();
+  }
+
+  get #asksForTranscriber(): boolean {
+    return this.#conversation.asked.some(({ change }) => typeof change.transcriber === 'string');
   }
 
   async #record(event: ServerEvent): Promise<void> {
@@ -354,8 +365,8 @@ export class RealtimeSession {
   }
 
   /** Records what the response has cost before the client sees its end. */
-  async #end({ responseId, usage }: Extract<ServerEvent, { kind: 'ResponseEnded' }>): Promise<void> {
-    const tokens = this.bill.end(responseId, usage);
+  async #end({ responseId, usage, failed }: Extract<ServerEvent, { kind: 'ResponseEnded' }>): Promise<void> {
+    const tokens = this.bill.end(responseId, usage, failed);
     if (!tokens) return;
     this.#parts.record.produced = true;
     this.#limits.release(responseId, tokens);
@@ -372,20 +383,23 @@ export class RealtimeSession {
       return message;
     }
     if (!this.#ids.isOwn(eventId)) return message;
-    this.#conversation.refuse(eventId);
+    const change = this.#conversation.refuse(eventId);
+    if (typeof change?.transcriber === 'string' && !this.#asksForTranscriber) this.#transcriptions.refuse();
     this.#withdraw(eventId);
     if (eventId === this.#ownChange) return undefined;
     return withCause(message, error, this.#ids.clientIdOf(eventId) ?? null);
   }
 
   async #transcribe(event: ServerEvent): Promise<void> {
-    if (event.kind === 'AudioCommitted') this.#transcriptions.commit(event.itemId);
     if (event.kind === 'AudioCleared') this.#transcriptions.clear();
+    if (event.kind === 'AudioCommitted') {
+      this.#transcriptions.commit(event.itemId);
+      if (!this.#isEnding) await this.#hold.cover();
+    }
     if (event.kind !== 'Transcribed') return;
-    this.#transcriptions.end(event.itemId);
-    const { model } = this.#transcriptions;
-    if (!event.usage || model === undefined) return;
-    this.bill.transcribed(event.usage, model);
+    const piece = this.#transcriptions.end(event.itemId);
+    if (event.failed || !piece) return;
+    this.bill.transcribed(event.usage, { ...piece, textBytes: event.textBytes });
     this.#parts.record.produced = true;
     if (!this.#isEnding) await this.#hold.record();
   }
@@ -434,8 +448,10 @@ const NO_CHANGE: SessionChange = {
   beginsResponses: undefined,
   bytes: 0,
   model: undefined,
-  compactAudio: false,
+  compactInput: false,
+  compactOutput: undefined,
   transcriber: undefined,
+  promptBytes: 0,
 };
 
 /** Whether an error about the event gives back what was held for it. */
