@@ -70,6 +70,7 @@ export class RealtimeSession {
   /** The gateway's own change of the session, of which the client is not told. */
   #ownChange: string | undefined;
   #isEnding = false;
+  #isFinished = false;
   #isClientGone = false;
   /** Whether a message of the provider is on its way to the client. */
   #isRelaying = false;
@@ -149,7 +150,9 @@ export class RealtimeSession {
   }
 
   #finish(end: SessionEnd): void {
-    this.#isClientGone ||= end.kind === 'ClientClosed';
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#isClientGone = end.kind === 'ClientClosed';
     this.#ended.resolve(end);
   }
 
@@ -356,11 +359,11 @@ export class RealtimeSession {
     else {
       const full = await this.#limits.take(responseId, begun.bounds);
       if (full) {
-        await this.#parts.provider.send(cancelEvent(responseId));
+        await this.#cancelResponse(responseId);
         await this.tell(full);
       }
     }
-    if (this.#isEnding) await this.#parts.provider.send(cancelEvent(responseId));
+    if (this.#isEnding) await this.#cancelResponse(responseId);
     else await this.#hold.cover();
   }
 
@@ -409,11 +412,16 @@ export class RealtimeSession {
     const { provider, admitted } = this.#parts;
     if (provider.closed || !this.#isBusy) return;
     const isAwaited = end.kind === 'ClientClosed' && admitted.candidate.clientDisconnect === 'Drain';
-    if (!isAwaited) await Promise.all(this.bill.running.map((id) => provider.send(cancelEvent(id))));
+    if (!isAwaited) await Promise.all(this.bill.running.map((id) => this.#cancelResponse(id)));
     await Promise.race([
       this.#quiet.promise,
       this.#timeout(isAwaited ? admitted.candidate.target.timeouts.wholeMs : FIGURES_TIMEOUT_MS),
     ]);
+  }
+
+  /** The event has an id, so that an error about it is of no other event. */
+  #cancelResponse(responseId: string): Promise<void> {
+    return this.#parts.provider.send(cancelEvent(this.#ids.give(undefined), responseId));
   }
 
   #quietIfDone(): void {

@@ -44,6 +44,6 @@ export function withCause(event: Uint8Array, error: JsonRecord, causedBy: string
 }
 
 /** Ends a response before its end; the provider reports what it has used. */
-export function cancelEvent(responseId: string): Uint8Array {
-  return Buffer.from(JSON.stringify({ type: 'response.cancel', response_id: responseId }));
+export function cancelEvent(eventId: string, responseId: string): Uint8Array {
+  return Buffer.from(JSON.stringify({ type: 'response.cancel', event_id: eventId, response_id: responseId }));
 }

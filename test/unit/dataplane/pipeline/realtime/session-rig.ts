@@ -27,7 +27,8 @@ function price(more: object): CompiledPrice {
   return compilePrice({ quotaType: 'Request', ...RATIOS, ...more }, 10n ** 18n);
 }
 
-const BY_TOKEN = price({ quotaType: 'Token' });
+/** The price of a token of every session. */
+export const BY_TOKEN = price({ quotaType: 'Token' });
 /** Of models that write down audio, or do not. */
 const PRICES: Readonly<Record<string, CompiledPrice>> = {
   writer: BY_TOKEN,

@@ -154,6 +154,25 @@ describe('the end of a session', () => {
     assert.deepEqual(rig.defects, []);
   });
 
+  it('by money that ends at the client is told the end of what it cancels, of which an error drops nothing', async () => {
+    const rig = await opened({ limitNanoUsd: 80_000_000n });
+    const { client, provider } = rig;
+    client.push(ASK);
+    await settled();
+    provider.push(begun('r1'));
+    await settled();
+    provider.onSend = (event) => {
+      if (event['type'] === 'response.cancel')
+        provider.push(failure(event['event_id']), done('r1', usage(20, 10), 'cancelled'));
+    };
+    client.push(ASK);
+    const { end } = await rig.running;
+    assert.equal(end.kind === 'Ended' && end.error.code, 'insufficient_quota');
+    assert.equal(rig.progress().costNanoUsd, 20n * INPUT + 10n * OUTPUT);
+    assert.equal(provider.ofType('response.create').length, 1);
+    assert.equal(client.sent.at(-1)?.['type'], 'response.done');
+  });
+
   it('bills no response twice, however late and often its end comes', async () => {
     const rig = await opened();
     const { client, provider } = rig;
