@@ -208,7 +208,7 @@ function whyNotPriced(kind: EndpointKind, { catalog, quotaType }: Offer): string
 const AUDIO: ReadonlySet<EndpointKind> = new Set(['Speech', 'Transcriptions', 'Realtime']);
 
 /** A price of what an endpoint makes or reads counts there only. */
-function isOfEndpoint({ kind }: EndpointCall, { perSecond, perImage, perAudio }: CompiledPrice): boolean {
+export function isOfEndpoint(kind: EndpointKind, { perSecond, perImage, perAudio }: CompiledPrice): boolean {
   if (perAudio) return kind === (perAudio.unit === 'character' ? 'Speech' : 'Transcriptions');
   if (perSecond) return kind === 'Videos';
   return perImage.length === 0 || kind === 'Images';
@@ -216,7 +216,7 @@ function isOfEndpoint({ kind }: EndpointCall, { perSecond, perImage, perAudio }:
 
 function isBounded(call: EndpointCall, { quotaType }: Offer, candidate: Candidate): boolean {
   const { price } = candidate;
-  if (price && !isOfEndpoint(call, price)) return false;
+  if (price && !isOfEndpoint(call.kind, price)) return false;
   if (quotaType === 'Request') return call.kind !== 'Realtime';
   return hasTokenBound(call, candidate);
 }

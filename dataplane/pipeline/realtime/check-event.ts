@@ -4,7 +4,7 @@ import type { ClientEvent } from '../../protocol/realtime/client-events.ts';
 import type { Candidate, KeyState, Offer } from '../../state/state.ts';
 import { checkAllowed } from '../endpoints/allowed-features.ts';
 import { checkCostFields } from '../endpoints/check-cost-fields.ts';
-import { modelNotFound } from '../route.ts';
+import { isOfEndpoint, modelNotFound } from '../route.ts';
 
 /** A client may wait for so many responses at a time. */
 const MAX_ASKED = 16;
@@ -40,9 +40,13 @@ function checkTranscriber(model: string, { candidate, key, offers, transcriber }
   }
   const isOffered = offers?.get(model)?.endpoints.has('Transcriptions') === true && key.models?.has(model) !== false;
   if (!isOffered) throw modelNotFound(model, TRANSCRIBER);
-  if (candidate.priceOf(model)) return;
-  const message = `The model "${model}" has no price yet, so it cannot write down audio.`;
-  throw new GatewayError('model_not_priced', message, { param: TRANSCRIBER });
+  const price = candidate.priceOf(model);
+  if (!price || !isOfEndpoint('Transcriptions', price)) throw transcriberNotPriced(model);
+}
+
+function transcriberNotPriced(model: string): GatewayError {
+  const message = `The model "${model}" has no price for transcriptions, so it cannot write down audio.`;
+  return new GatewayError('model_not_priced', message, { param: TRANSCRIBER });
 }
 
 const TRANSCRIBER = 'session.audio.input.transcription.model';

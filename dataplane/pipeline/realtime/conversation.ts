@@ -9,7 +9,7 @@ import type { ModelState } from '../../state/state.ts';
 
 /** OpenAI counts ten tokens for a second of a user's audio. Twice that is held, for other models. */
 const TOKENS_PER_SECOND = 20;
-const USUAL_TOKENS_PER_SECOND = 10;
+export const USUAL_TOKENS_PER_SECOND = 10;
 const PCM_BYTES_PER_SECOND = 48_000;
 const COMPACT_BYTES_PER_SECOND = 8_000;
 /** Upper bound of what a provider's template adds to a session, and to each of its events. */
@@ -21,7 +21,7 @@ export const SLICE_TOKENS = 4096;
 type Limits = Pick<ModelState, 'contextTokens' | 'maxOutputTokens' | 'imageTokens'>;
 
 /** A change of the session that its provider has not confirmed. */
-interface AskedChange {
+export interface AskedChange {
   readonly eventId: string;
   readonly change: SessionChange;
 }
@@ -31,6 +31,7 @@ interface Settings {
   readonly maxOutputTokens: number;
   readonly beginsResponses: boolean;
   readonly bytes: number;
+  readonly compactOutput: boolean;
 }
 
 export class Conversation {
@@ -38,7 +39,7 @@ export class Conversation {
   #tokens = 0;
   #estimated = 0;
   /** As OpenAI begins sessions, until the provider says how this one is. */
-  #settings: Settings = { maxOutputTokens: Infinity, beginsResponses: true, bytes: 0 };
+  #settings: Settings = { maxOutputTokens: Infinity, beginsResponses: true, bytes: 0, compactOutput: false };
   #asked: readonly AskedChange[] = [];
   #isCompact = false;
 
@@ -68,33 +69,46 @@ export class Conversation {
 
   /** The client asks for a change, which may be in force from now on, or may be refused. */
   ask(eventId: string, change: SessionChange): void {
-    this.#isCompact ||= change.compactAudio;
+    this.#isCompact ||= change.compactInput;
     this.#asked = [...this.#asked, { eventId, change }];
   }
 
-  /** The provider confirms the earliest change that it has not confirmed, or tells how the session begins. */
-  confirm(session: SessionChange | undefined, updated: boolean): void {
+  /**
+   * The provider confirms the earliest change that it has not confirmed, which is returned, or tells how the session
+   * begins.
+   */
+  confirm(session: SessionChange | undefined, updated: boolean): AskedChange | undefined {
     const first = updated ? this.#asked[0] : undefined;
     if (first) this.#asked = this.#asked.slice(1);
     const change = session ?? first?.change;
-    if (!change) return;
-    this.#isCompact ||= change.compactAudio;
-    const { maxOutputTokens, beginsResponses } = this.#settings;
-    this.#settings = {
-      maxOutputTokens: change.maxOutputTokens ?? maxOutputTokens,
-      beginsResponses: change.beginsResponses ?? beginsResponses,
-      bytes: session ? session.bytes : this.#settings.bytes + change.bytes,
-    };
+    if (!change) return undefined;
+    this.#isCompact ||= change.compactInput;
+    const bytes = session ? session.bytes : this.#settings.bytes + change.bytes;
+    this.#settings = { ...settingsAfter(this.#settings, change), bytes };
+    return first;
   }
 
-  /** The provider refuses the change that this event asked for. */
-  refuse(eventId: string): void {
-    this.#asked = this.#asked.filter((asked) => asked.eventId !== eventId);
+  /** The provider refuses the change that this event asked for, which is returned. */
+  refuse(eventId: string): SessionChange | undefined {
+    const refused = this.#asked.find((asked) => asked.eventId === eventId);
+    this.#asked = this.#asked.filter((asked) => asked !== refused);
+    return refused?.change;
   }
 
-  /** Whether a change that this event asked for is neither confirmed nor refused. */
-  awaits(eventId: string): boolean {
-    return this.#asked.some((asked) => asked.eventId === eventId);
+  /** The changes that the provider has neither confirmed nor refused, the earliest first. */
+  get asked(): readonly AskedChange[] {
+    return this.#asked;
+  }
+
+  /**
+   * The limit that the provider must be told, which would let responses have more output than the model; undefined:
+   * none. What the client has asked for meanwhile is kept.
+   */
+  get limitToSet(): number | undefined {
+    const { maxOutputTokens } = this.#model;
+    if (this.#settings.maxOutputTokens <= maxOutputTokens) return undefined;
+    const asked = this.#asked.findLast(({ change }) => change.maxOutputTokens !== undefined);
+    return this.limited(asked?.change.maxOutputTokens ?? maxOutputTokens);
   }
 
   /** Whether the provider may begin a response that the client has not asked for. */
@@ -129,11 +143,31 @@ export class Conversation {
     return Math.min(this.inputTokens, Math.ceil(this.#estimated) + estimateTokens(this.#settingsBytes));
   }
 
+  /** Of the user's audio: the fewest, if its format has been changed. */
   get bytesPerSecond(): number {
-    return this.#isCompact ? COMPACT_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND;
+    return bytesPerSecond(this.#isCompact);
+  }
+
+  /** Of the model's audio. */
+  get spokenBytesPerSecond(): number {
+    return bytesPerSecond(this.#settings.compactOutput);
   }
 
   get #settingsBytes(): number {
     return this.#asked.reduce((sum, { change }) => sum + change.bytes, this.#settings.bytes);
   }
+}
+
+function settingsAfter(settings: Settings, change: SessionChange): Settings {
+  const { maxOutputTokens, beginsResponses, compactOutput } = settings;
+  return {
+    ...settings,
+    maxOutputTokens: change.maxOutputTokens ?? maxOutputTokens,
+    beginsResponses: change.beginsResponses ?? beginsResponses,
+    compactOutput: change.compactOutput ?? compactOutput,
+  };
+}
+
+function bytesPerSecond(isCompact: boolean): number {
+  return isCompact ? COMPACT_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND;
 }

@@ -9,12 +9,14 @@ import { NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
 import type { ReportedUsage } from '../../protocol/converter.ts';
 import { estimateTokens } from '../../protocol/estimate.ts';
+import { estimateRestOfInput, meterOf, UNREPORTED_USAGE } from '../../protocol/usage.ts';
 import type { TranscriptionUsage } from '../../protocol/realtime/usage.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { possibleRegions, possibleTiers, servedRegions, servedTiers } from '../service-tiers.ts';
+import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
 import type { Conversation } from './conversation.ts';
-import type { Transcriptions } from './transcriptions.ts';
+import type { Transcriptions, WrittenPiece } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
 export interface ResponseBounds {
@@ -32,7 +34,19 @@ interface RunningResponse extends ResponseBounds {
 /** A response that the client has asked for and the provider has not begun. */
 interface AskedResponse extends ResponseBounds {
   readonly eventId: string;
+  /** When an error that names no event came, which may have been about this one; undefined: none did. */
+  doubtedAt: number | undefined;
 }
+
+/** A response as the provider begins it. */
+interface BegunResponse {
+  readonly bounds: ResponseBounds;
+  /** The event of the client that asked for it; undefined: none did. */
+  readonly eventId: string | undefined;
+}
+
+/** A response in doubt that has not begun for so long does not begin any more. */
+const DOUBT_MS = 5_000;
 
 /** OpenAI counts twenty tokens for a second of audio that a model speaks. */
 const SPOKEN_TOKENS_PER_SECOND = 20;
@@ -49,6 +63,9 @@ export class SessionBill {
   readonly #transcriptions: Transcriptions;
   readonly #asked: AskedResponse[] = [];
   readonly #running = new Map<string, RunningResponse>();
+  /** The ids of responses that have ended, whose end is billed once. */
+  readonly #ended = new Set<string>();
+  #isCut = false;
   readonly #billed = new BillSum();
   readonly #upstream = new BillSum();
   /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
@@ -73,9 +90,9 @@ export class SessionBill {
     return [...this.#running.keys()];
   }
 
-  /** How many responses the client waits for. */
+  /** How many responses the client waits for, without those in doubt. */
   get asked(): number {
-    return this.#asked.length;
+    return this.#asked.filter(({ doubtedAt }) => doubtedAt === undefined).length;
   }
 
   /** The client asks for a response. If the provider begins others, it may turn out to be any of them. */
@@ -83,7 +100,7 @@ export class SessionBill {
     const { outputTokens, beginsResponses } = this.#conversation;
     const own = this.#conversation.limited(maxOutputTokens ?? outputTokens);
     const bounds = { ...this.#bounds, outputTokens: beginsResponses ? Math.max(own, outputTokens) : own };
-    this.#asked.push({ ...bounds, eventId });
+    this.#asked.push({ ...bounds, eventId, doubtedAt: undefined });
     return bounds;
   }
 
@@ -94,12 +111,29 @@ export class SessionBill {
     return index >= 0;
   }
 
-  /** The provider begins a response. Returns its bounds, and whether the client has asked for it. */
-  begin(responseId: string): { readonly bounds: ResponseBounds; readonly isAsked: boolean } {
+  /**
+   * The provider reports an error that names no event: it may have refused the oldest response that was asked for. That
+   * one is still held for a while, because the error may be about another event.
+   */
+  doubt(nowMs: number): void {
+    const oldest = this.#asked.find(({ doubtedAt }) => doubtedAt === undefined);
+    if (oldest) oldest.doubtedAt = nowMs;
+  }
+
+  /** Gives up responses that have been in doubt for too long. Returns the events that asked for them. */
+  giveUp(nowMs: number): readonly string[] {
+    const given = this.#asked.filter(({ doubtedAt = nowMs }) => nowMs - doubtedAt > DOUBT_MS);
+    for (const { eventId } of given) this.refuse(eventId);
+    return given.map(({ eventId }) => eventId);
+  }
+
+  /** The provider begins a response. Undefined: it runs or has ended already. */
+  begin(responseId: string): BegunResponse | undefined {
+    if (this.#running.has(responseId) || this.#ended.has(responseId)) return undefined;
     const asked = this.#asked.shift();
     const bounds = asked ?? this.#bounds;
     this.#running.set(responseId, { ...bounds, textBytes: 0, audioBytes: 0 });
-    return { bounds, isAsked: asked !== undefined };
+    return { bounds, eventId: asked?.eventId };
   }
 
   /** Counts what a response has brought, by which it is billed if its end does not come. */
@@ -110,35 +144,60 @@ export class SessionBill {
     response.audioBytes += audioBytes;
   }
 
-  /** Bills a response that has ended. Without figures, it is billed by what has come of it. Returns its tokens. */
-  end(responseId: string, usage: ReportedUsage | undefined): TokenCounts {
+  /**
+   * Bills a response that has ended, once. Without figures, it is billed by what has come of it; one that has failed
+   * without anything is free. Returns its tokens; undefined: it was billed before, or the session is over.
+   */
+  end(responseId: string, usage: ReportedUsage | undefined, failed = false): TokenCounts | undefined {
+    if (this.#isCut || this.#ended.has(responseId)) return undefined;
     const response = this.#running.get(responseId) ?? { ...this.#bounds, textBytes: 0, audioBytes: 0 };
     this.#running.delete(responseId);
-    if (!usage && this.#usageSource === 'Provider') this.#usageSource = 'Estimated';
-    const part = usage ? this.#reported(usage, response) : this.#seen(response);
+    if (responseId !== '') this.#ended.add(responseId);
+    const outputBytes = response.textBytes + response.audioBytes;
+    if (failed && !usage && outputBytes === 0) return NO_TOKENS;
+    // zeros beside what has come are no figures
+    const { reported } = meterOf(usage ?? UNREPORTED_USAGE, outputBytes);
+    const part = this.#partOf(reported, response);
     this.#add(part);
     this.#conversation.addOutput(part.tokens.output);
     return part.tokens;
   }
 
-  /** Bills responses whose end does not come by what has come; those of which nothing has come only if `all`. */
-  cut(all: boolean): void {
+  /**
+   * Bills responses whose end does not come by what has come; those of which nothing has come only if `all`. Nothing is
+   * billed after that. Returns their tokens, by their ids.
+   */
+  cut(all: boolean): ReadonlyMap<string, TokenCounts> {
+    this.#isCut = true;
+    const billed = new Map<string, TokenCounts>();
     for (const [responseId, response] of this.#running) {
       this.#running.delete(responseId);
       if (!all && response.textBytes + response.audioBytes === 0) continue;
       if (this.#usageSource !== 'Implausible') this.#usageSource = 'Partial';
-      this.#add(this.#seen(response));
+      const part = this.#seen(response);
+      this.#add(part);
+      billed.set(responseId, part.tokens);
     }
+    return billed;
   }
 
-  /** Bills what another model has written down. */
-  transcribed(usage: TranscriptionUsage, model: string): void {
+  /** Bills what another model has written down: by its figures, or by the audio and the text where they are missing. */
+  transcribed(usage: TranscriptionUsage | undefined, written: Written): void {
+    if (this.#isCut) return;
+    const { model } = written;
     const price = this.#candidate.priceOf(model);
-    if (price) this.#transcribed.add(...transcriptionOf(usage, { model, price }));
+    if (price) {
+      const { consumption, isEstimated } = transcriptionOf(usage, written, price);
+      this.#transcribed.add(price, consumption);
+      this.#tokens = plus(this.#tokens, consumption.tokens);
+      if (isEstimated) this.#estimate();
+    }
     const cost = this.#candidate.costOf(model);
-    if (cost) this.#transcribedUpstream.add(...transcriptionOf(usage, { model, price: cost }));
-    if (!usage.tokens) return;
-    this.#tokens = plus(this.#tokens, countsOf(usage.tokens));
+    if (cost) this.#transcribedUpstream.add(cost, transcriptionOf(usage, written, cost).consumption);
+  }
+
+  #estimate(): void {
+    if (this.#usageSource === 'Provider') this.#usageSource = 'Estimated';
   }
 
   /** What must be held: what was spent, and the most that what runs and what may come next can cost. */
@@ -174,11 +233,17 @@ export class SessionBill {
 
   get #bounds(): ResponseBounds {
     const { inputTokens, outputTokens, estimatedInputTokens } = this.#conversation;
-    return { inputTokens, outputTokens, estimatedInputTokens };
+    return { inputTokens: this.#withPending(inputTokens), outputTokens, estimatedInputTokens };
   }
 
   get #ahead(): ResponseBounds {
-    return { ...this.#bounds, inputTokens: this.#conversation.inputTokensAhead };
+    return { ...this.#bounds, inputTokens: this.#withPending(this.#conversation.inputTokensAhead) };
+  }
+
+  /** A response may read what those write that have not ended. */
+  #withPending(inputTokens: number): number {
+    const pending = [...this.#running.values(), ...this.#asked].reduce((sum, each) => sum + each.outputTokens, 0);
+    return Math.min(this.#candidate.model.contextTokens, inputTokens + pending);
   }
 
   #worstOf({ inputTokens, outputTokens }: ResponseBounds): bigint {
@@ -200,23 +265,30 @@ export class SessionBill {
     this.#tokens = plus(this.#tokens, part.tokens);
   }
 
-  /** A provider that reports more than the model can is wrong. */
-  #reported(usage: ReportedUsage, { outputTokens }: ResponseBounds): PartUsage {
-    const reported = countsOf(usage);
-    const { contextTokens } = this.#candidate.model;
-    const cached = Math.min(reported.cached, contextTokens);
-    const input = Math.min(reported.input, contextTokens - cached);
-    const output = Math.min(reported.output, outputTokens);
-    const tokens = { ...NO_TOKENS, input, cached, output };
-    if (cached !== reported.cached || input !== reported.input || output !== reported.output)
-      this.#usageSource = 'Implausible';
-    return { tokens, details: usage.details, ...SERVED };
+  /** A provider that reports more than the model can is wrong. What it does not report is estimated by what was seen. */
+  #partOf(reported: ReportedUsage, response: RunningResponse): PartUsage {
+    const seen = this.#seen(response);
+    const known = reported.input !== undefined && reported.output !== undefined;
+    if (!known) this.#estimate();
+    const given = countsOf({
+      ...reported,
+      input: reported.input ?? estimateRestOfInput(reported, seen.tokens.input),
+      output: reported.output ?? seen.tokens.output,
+    });
+    const { contextTokens, maxOutputTokens } = this.#candidate.model;
+    const cached = Math.min(given.cached, contextTokens);
+    const input = Math.min(given.input, contextTokens - cached);
+    const output = Math.min(given.output, maxOutputTokens);
+    const isPlausible = cached === given.cached && input === given.input && output === given.output;
+    if (!isPlausible) this.#usageSource = 'Implausible';
+    const details = reported.output === undefined ? { ...reported.details, ...seen.details } : reported.details;
+    return { tokens: { ...NO_TOKENS, input, cached, output }, details, ...SERVED };
   }
 
   /** What has come of a response, and what it is likely to have read. */
-  #seen({ textBytes, audioBytes, outputTokens, estimatedInputTokens }: RunningResponse): PartUsage {
-    const spoken = Math.ceil((audioBytes / this.#conversation.bytesPerSecond) * SPOKEN_TOKENS_PER_SECOND);
-    const output = Math.min(outputTokens, estimateTokens(textBytes) + spoken);
+  #seen({ textBytes, audioBytes, estimatedInputTokens }: RunningResponse): PartUsage {
+    const spoken = Math.ceil((audioBytes / this.#conversation.spokenBytesPerSecond) * SPOKEN_TOKENS_PER_SECOND);
+    const output = Math.min(this.#candidate.model.maxOutputTokens, estimateTokens(textBytes) + spoken);
     const tokens = { ...NO_TOKENS, input: estimatedInputTokens, output };
     return { tokens, details: { audioOutput: spoken }, ...SERVED };
   }
@@ -228,15 +300,42 @@ function consumptionOf(part: PartUsage): Consumption {
   return { ...part, parts: [part], generations: 0 };
 }
 
-/** The price and the consumption of a transcription. */
+/** A piece of audio that another model has written down. */
+interface Written extends WrittenPiece {
+  readonly textBytes: number;
+}
+
+interface EstimatedConsumption {
+  readonly consumption: Consumption;
+  readonly isEstimated: boolean;
+}
+
+/** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
 function transcriptionOf(
-  { tokens, served }: TranscriptionUsage,
-  other: { readonly model: string; readonly price: CompiledPrice },
-): [CompiledPrice, Consumption] {
-  if (other.price.perAudio || !tokens)
-    return [other.price, { tokens: NO_TOKENS, parts: [], generations: 1, made: served, served }];
-  const part = { tokens: countsOf(tokens), details: tokens.details, other, ...SERVED };
-  return [other.price, { ...part, parts: [part], generations: 0 }];
+  usage: TranscriptionUsage | undefined,
+  written: Written,
+  price: CompiledPrice,
+): EstimatedConsumption {
+  const told = usage?.served?.seconds;
+  const seconds = told ?? Math.ceil(written.seconds);
+  if (!price.perAudio && price.perGeneration === 0n)
+    return writtenTokens(usage?.tokens ?? UNREPORTED_USAGE, { ...written, seconds }, price);
+  const made = { seconds };
+  const isEstimated = price.perAudio !== undefined && told === undefined;
+  return { consumption: { tokens: NO_TOKENS, parts: [], generations: 1, made, served: made }, isEstimated };
+}
+
+function writtenTokens(
+  usage: ReportedUsage,
+  { model, seconds, textBytes }: Written,
+  price: CompiledPrice,
+): EstimatedConsumption {
+  const { reported } = meterOf(usage, textBytes);
+  const { input = seconds * USUAL_TOKENS_PER_SECOND, output = estimateTokens(textBytes) } = reported;
+  const details = reported.input === undefined ? { audioInput: input } : reported.details;
+  const part = { tokens: countsOf({ ...reported, input, output }), details, other: { model, price }, ...SERVED };
+  const isEstimated = reported.input === undefined || reported.output === undefined;
+  return { consumption: { ...part, parts: [part], generations: 0 }, isEstimated };
 }
 
 function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {

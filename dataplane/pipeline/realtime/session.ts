@@ -7,13 +7,22 @@ import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { MessageSocket } from '../../message-socket.ts';
 import { readClientEvent, receiveEvent } from '../../protocol/realtime/client-events.ts';
 import type { ClientEvent } from '../../protocol/realtime/client-events.ts';
-import { cancelEvent, withEventId, withModel, withoutCause, writeError } from '../../protocol/realtime/edit-events.ts';
+import {
+  cancelEvent,
+  limitEvent,
+  withCause,
+  withEventId,
+  withValues,
+  writeError,
+} from '../../protocol/realtime/edit-events.ts';
 import { readServerEvent } from '../../protocol/realtime/server-events.ts';
 import type { ServerEvent } from '../../protocol/realtime/server-events.ts';
+import type { SessionChange } from '../../protocol/realtime/session.ts';
 import type { Admitted, CallRecord, PipelineDeps } from '../context.ts';
 import { clientErrorOf } from '../route.ts';
 import { checkEvent } from './check-event.ts';
 import { Conversation } from './conversation.ts';
+import { EventIds } from './event-ids.ts';
 import { SessionBill } from './session-bill.ts';
 import { eventOf, isTooBig } from './session-end.ts';
 import type { SessionEnd } from './session-end.ts';
@@ -27,14 +36,20 @@ const IDLE_MS = 15 * 60_000;
 const WATCH_MS = 1_000;
 /** How long the figures of responses are waited for that the session's end cancels. */
 const FIGURES_TIMEOUT_MS = 2_000;
-/** How the ids begin that events without one get, by which errors of the provider name them. */
-const OWN_ID = 'mgw_';
+/** A client that takes nothing for this long has left. */
+const STALLED_CLIENT_MS = 60_000;
 
 export interface SessionParts {
   readonly record: CallRecord;
   readonly admitted: Admitted;
   readonly client: MessageSocket;
   readonly provider: MessageSocket;
+}
+
+interface PendingSend {
+  readonly sinceMs: number;
+  /** Waits for the client no longer. */
+  readonly release: () => void;
 }
 
 export class RealtimeSession {
@@ -44,13 +59,21 @@ export class RealtimeSession {
   readonly #transcriptions = new Transcriptions();
   readonly #hold: SessionHold;
   readonly #limits: TokenLimits;
-  readonly #asked: string[] = [];
+  readonly #ids = new EventIds();
+  /** What the client has not taken yet. */
+  readonly #sends = new Set<PendingSend>();
   readonly #ended = Promise.withResolvers<SessionEnd>();
   /** Resolves when no response runs after the session's end. */
   readonly #quiet = Promise.withResolvers<void>();
   readonly bill: SessionBill;
   #events = 0;
+  /** The gateway's own change of the session, of which the client is not told. */
+  #ownChange: string | undefined;
   #isEnding = false;
+  #isFinished = false;
+  #isClientGone = false;
+  /** Whether a message of the provider is on its way to the client. */
+  #isRelaying = false;
   #isDraining = false;
   #heardClientAt: number;
   #heardProviderAt: number;
@@ -78,10 +101,11 @@ export class RealtimeSession {
     const end = await this.#ended.promise;
     clearInterval(watching);
     this.#isEnding = true;
+    for (const { release } of this.#sends) release();
     const isBusy = this.#isBusy;
     await this.#cancel(end);
     const isAbandoned = end.kind !== 'ProviderClosed' && !(end.kind === 'Ended' && end.isFault);
-    this.bill.cut(isAbandoned);
+    for (const [responseId, tokens] of this.bill.cut(isAbandoned)) this.#limits.release(responseId, tokens);
     this.#limits.releaseAll();
     this.#parts.provider.close(1000, '');
     await Promise.race([relayed, this.#timeout()]);
@@ -99,9 +123,26 @@ export class RealtimeSession {
     this.#finish({ kind: 'Ended', error, isFault });
   }
 
-  /** Sends the client an event about an error. */
+  /** Sends the client an event about an error. A session that has ended waits for the client for a while only. */
   async tell(error: GatewayError, causedBy?: string): Promise<void> {
-    await this.#parts.client.send(writeError(eventOf(error, `event_${OWN_ID}${++this.#events}`, causedBy)));
+    await this.#send(writeError(eventOf(error, `event_mgw_${++this.#events}`, causedBy)));
+  }
+
+  /** Resolves when the client has room for more, or need not be waited for any longer. */
+  #send(message: Uint8Array): Promise<void> {
+    return new Promise((resolve) => {
+      const sinceMs = this.#deps.clock.monotonicMs();
+      const pending: PendingSend = {
+        sinceMs,
+        release: () => {
+          this.#sends.delete(pending);
+          resolve();
+        },
+      };
+      this.#sends.add(pending);
+      void this.#parts.client.send(message).then(pending.release);
+      if (this.#isEnding) void this.#timeout().then(pending.release);
+    });
   }
 
   get #isBusy(): boolean {
@@ -109,6 +150,9 @@ export class RealtimeSession {
   }
 
   #finish(end: SessionEnd): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#isClientGone = end.kind === 'ClientClosed';
     this.#ended.resolve(end);
   }
 
@@ -129,20 +173,35 @@ export class RealtimeSession {
   }
 
   async #relayProvider(): Promise<void> {
-    const { client, provider } = this.#parts;
-    try {
-      for await (const message of provider.messages()) {
-        this.#heardProviderAt = this.#deps.clock.monotonicMs();
-        const relayed = await this.#fromProvider(readServerEvent(message), message);
-        this.#parts.record.firstByteAt ??= this.#deps.clock.monotonicMs();
-        await client.send(relayed);
-        this.#quietIfDone();
-      }
-    } catch (error) {
-      this.#fail(error);
+    const { provider } = this.#parts;
+    for await (const message of provider.messages()) {
+      this.#isRelaying = true;
+      await this.#relay(readServerEvent(message), message);
+      this.#isRelaying = false;
+      this.#heardProviderAt = this.#deps.clock.monotonicMs();
     }
     if (provider.closed) this.#finish({ kind: 'ProviderClosed', closed: provider.closed });
     this.#quiet.resolve();
+  }
+
+  /** Passes a message on once what it says is recorded. One whose record fails ends the session, and is passed on. */
+  async #relay(event: ServerEvent, message: Uint8Array): Promise<void> {
+    const isOver = this.#isEnding;
+    let relayed: Uint8Array | undefined = message;
+    try {
+      relayed = this.#rewrite(event, message);
+      await this.#record(event);
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#parts.record.firstByteAt ??= this.#deps.clock.monotonicMs();
+    // of a session that is over, the client gets the ends of responses, which are billed
+    const isWanted = !isOver || event.kind === 'ResponseEnded';
+    if (relayed && isWanted && !this.#isClientGone) {
+      const sent = this.#send(relayed);
+      if (!this.#isEnding) await sent;
+    }
+    this.#quietIfDone();
   }
 
   /** An error that ends the session. */
@@ -160,13 +219,30 @@ export class RealtimeSession {
   async #fromClient(message: Uint8Array): Promise<void> {
     const event = await this.#read(message);
     if (!event) return;
-    const id = event.eventId ?? `${OWN_ID}${++this.#events}`;
-    const named = event.eventId === undefined && canFail(event) ? withEventId(message, id, event.scanned) : message;
-    const relayed = event.session ? this.#askChange(id, event.session, named) : named;
+    const isNamed = canFail(event);
+    const id = isNamed ? this.#ids.give(event.eventId) : '';
+    const relayed = this.#limited(event, isNamed ? withEventId(message, id, event.scanned) : message);
+    if (event.session) this.#askChange(id, event.session);
     this.#add(event);
     if (event.type === 'response.create' && !(await this.#askResponse(id, event))) return;
-    await this.#hold.cover();
-    if (!this.#isEnding) await this.#parts.provider.send(relayed);
+    try {
+      await this.#hold.cover();
+    } catch (error) {
+      this.#withdraw(id);
+      throw error;
+    }
+    if (this.#isEnding) this.#withdraw(id);
+    else await this.#parts.provider.send(relayed);
+  }
+
+  /** The event with no higher limit of output than the model's, and with the provider's name of the model. */
+  #limited({ session, maxOutputTokens }: ClientEvent, message: Uint8Array): Uint8Array {
+    const { model, upstreamModel } = this.#parts.admitted.candidate;
+    const limit = (tokens = 0): readonly [string, unknown][] =>
+      tokens > model.maxOutputTokens ? [['max_output_tokens', model.maxOutputTokens]] : [];
+    if (!session) return withValues(message, 'response', new Map(limit(maxOutputTokens)));
+    const renamed: readonly [string, unknown][] = session.model === undefined ? [] : [['model', upstreamModel]];
+    return withValues(message, 'session', new Map([...renamed, ...limit(session.maxOutputTokens)]));
   }
 
   /** Undefined: the event is refused, and the client told why. */
@@ -176,7 +252,7 @@ export class RealtimeSession {
     try {
       const received = receiveEvent(message);
       ({ eventId } = received);
-      this.#checkId(eventId);
+      this.#ids.check(eventId);
       const event = readClientEvent(received);
       checkEvent(event, {
         candidate,
@@ -194,24 +270,16 @@ export class RealtimeSession {
     }
   }
 
-  /** Errors of the provider name events, so that no two that may fail have one id. */
-  #checkId(eventId = ''): void {
-    const isTaken = this.#asked.includes(eventId) || this.#conversation.awaits(eventId) || eventId.startsWith(OWN_ID);
-    if (!isTaken) return;
-    const message = 'Another event of this session has this id. Give each event its own.';
-    throw new GatewayError('invalid_request', message, { param: 'event_id' });
-  }
-
-  #askChange(eventId: string, change: NonNullable<ClientEvent['session']>, message: Uint8Array): Uint8Array {
+  #askChange(eventId: string, change: SessionChange): void {
     const { candidate } = this.#parts.admitted;
     this.#conversation.ask(eventId, change);
     const price = typeof change.transcriber === 'string' ? candidate.priceOf(change.transcriber) : undefined;
-    if (price && typeof change.transcriber === 'string') this.#transcriptions.use(change.transcriber, price);
-    return change.model === undefined ? message : withModel(message, candidate.upstreamModel);
+    if (price && typeof change.transcriber === 'string')
+      this.#transcriptions.use(change.transcriber, price, change.promptBytes);
   }
 
   #add(event: ClientEvent): void {
-    if (event.unbounded.length + event.unknown.length > 0) this.#conversation.fill();
+    if (event.unbounded.length + event.unknown.length > 0 || event.repeatsItems) this.#conversation.fill();
     // settings are replaced, and counted as what they are
     if (event.session) return;
     this.#conversation.add(event);
@@ -227,55 +295,82 @@ export class RealtimeSession {
       await this.tell(full, event.eventId);
       return false;
     }
-    this.#asked.push(eventId);
     return true;
   }
 
-  /** Returns the message as the client gets it. */
-  async #fromProvider(event: ServerEvent, message: Uint8Array): Promise<Uint8Array> {
+  /** The response that this event asks for does not begin. */
+  #withdraw(eventId: string): void {
+    if (this.bill.refuse(eventId)) this.#limits.release(eventId, undefined);
+  }
+
+  /** Returns the message as the client gets it; undefined: it gets none. */
+  #rewrite(event: ServerEvent, message: Uint8Array): Uint8Array | undefined {
+    if (event.kind === 'Error') return this.#refused(event, message);
+    if (event.kind !== 'Session') return message;
+    const confirmed = this.#conversation.confirm(event.session, event.updated);
+    if (confirmed) this.#confirmTranscriber(confirmed.change);
+    if (confirmed && confirmed.eventId === this.#ownChange) return undefined;
+    const model = event.session?.model;
+    const name = this.#parts.admitted.candidate.model.name;
+    return withValues(message, 'session', new Map(model === undefined ? [] : [['model', name]]));
+  }
+
+  #confirmTranscriber({ transcriber }: SessionChange): void {
+    if (typeof transcriber === 'string') this.#transcriptions.confirm();
+    if (transcriber === null && !this.#asksForTranscriber) this.#transcriptions.stop();
+  }
+
+  get #asksForTranscriber(): boolean {
+    return this.#conversation.asked.some(({ change }) => typeof change.transcriber === 'string');
+  }
+
+  async #record(event: ServerEvent): Promise<void> {
     switch (event.kind) {
       case 'Session':
-        this.#conversation.confirm(event.session, event.updated);
-        await this.#hold.cover();
-        return event.session?.model === undefined
-          ? message
-          : withModel(message, this.#parts.admitted.candidate.model.name);
+        if (!event.updated) await this.#limitSession();
+        return this.#hold.cover();
       case 'ResponseBegun':
-        await this.#begin(event.responseId);
-        return message;
+        return this.#begin(event.responseId);
       case 'ResponseEnded':
-        await this.#end(event);
-        return message;
+        return this.#end(event);
       case 'Output':
         this.#parts.record.produced = true;
         this.bill.addOutput(event.responseId, event);
-        return message;
-      case 'Error':
-        return this.#refused(event, message);
+        return;
       default:
-        await this.#transcribe(event);
-        return message;
+        return this.#transcribe(event);
     }
   }
 
+  /** Tells the provider the model's limit of output if its own is higher, which no hold would cover. */
+  async #limitSession(): Promise<void> {
+    const limit = this.#conversation.limitToSet;
+    if (limit === undefined || this.#ownChange !== undefined) return;
+    this.#ownChange = this.#ids.give(undefined);
+    this.#conversation.ask(this.#ownChange, { ...NO_CHANGE, maxOutputTokens: limit });
+    await this.#parts.provider.send(limitEvent(this.#ownChange, limit));
+  }
+
   async #begin(responseId: string): Promise<void> {
-    const { bounds, isAsked } = this.bill.begin(responseId);
+    const begun = this.bill.begin(responseId);
+    if (!begun) return;
     this.#parts.record.sent = true;
-    if (isAsked) this.#limits.begin(this.#asked.shift(), responseId);
+    if (begun.eventId !== undefined) this.#limits.begin(begun.eventId, responseId);
     else {
-      const full = await this.#limits.take(responseId, bounds);
+      const full = await this.#limits.take(responseId, begun.bounds);
       if (full) {
-        await this.#parts.provider.send(cancelEvent(responseId));
+        await this.#cancelResponse(responseId);
         await this.tell(full);
       }
     }
-    if (this.#isEnding) await this.#parts.provider.send(cancelEvent(responseId));
+    if (this.#isEnding) await this.#cancelResponse(responseId);
     else await this.#hold.cover();
   }
 
   /** Records what the response has cost before the client sees its end. */
-  async #end({ responseId, usage }: Extract<ServerEvent, { kind: 'ResponseEnded' }>): Promise<void> {
-    const tokens = this.bill.end(responseId, usage);
+  async #end({ responseId, usage, failed }: Extract<ServerEvent, { kind: 'ResponseEnded' }>): Promise<void> {
+    const tokens = this.bill.end(responseId, usage, failed);
+    if (!tokens) return;
     this.#parts.record.produced = true;
     this.#limits.release(responseId, tokens);
     if (this.#isEnding) return;
@@ -283,24 +378,31 @@ export class RealtimeSession {
     if (this.#isDraining && !this.#isBusy) this.#finish({ kind: 'Draining' });
   }
 
-  #refused({ eventId, error }: Extract<ServerEvent, { kind: 'Error' }>, message: Uint8Array): Uint8Array {
-    if (eventId === undefined) return message;
-    this.#conversation.refuse(eventId);
-    if (this.bill.refuse(eventId)) {
-      this.#asked.splice(this.#asked.indexOf(eventId), 1);
-      this.#limits.release(eventId, undefined);
+  #refused({ eventId, error }: Extract<ServerEvent, { kind: 'Error' }>, message: Uint8Array): Uint8Array | undefined {
+    if (eventId === undefined) {
+      this.bill.doubt(this.#deps.clock.monotonicMs());
+      const [first] = this.#conversation.asked;
+      if (first && first.eventId === this.#ownChange) this.#conversation.refuse(first.eventId);
+      return message;
     }
-    return eventId.startsWith(OWN_ID) ? withoutCause(message, error) : message;
+    if (!this.#ids.isOwn(eventId)) return message;
+    const change = this.#conversation.refuse(eventId);
+    if (typeof change?.transcriber === 'string' && !this.#asksForTranscriber) this.#transcriptions.refuse();
+    this.#withdraw(eventId);
+    if (eventId === this.#ownChange) return undefined;
+    return withCause(message, error, this.#ids.clientIdOf(eventId) ?? null);
   }
 
   async #transcribe(event: ServerEvent): Promise<void> {
-    if (event.kind === 'AudioCommitted') this.#transcriptions.commit(event.itemId);
     if (event.kind === 'AudioCleared') this.#transcriptions.clear();
+    if (event.kind === 'AudioCommitted') {
+      this.#transcriptions.commit(event.itemId);
+      if (!this.#isEnding) await this.#hold.cover();
+    }
     if (event.kind !== 'Transcribed') return;
-    this.#transcriptions.end(event.itemId);
-    const { model } = this.#transcriptions;
-    if (!event.usage || model === undefined) return;
-    this.bill.transcribed(event.usage, model);
+    const piece = this.#transcriptions.end(event.itemId);
+    if (event.failed || !piece) return;
+    this.bill.transcribed(event.usage, { ...piece, textBytes: event.textBytes });
     this.#parts.record.produced = true;
     if (!this.#isEnding) await this.#hold.record();
   }
@@ -310,11 +412,16 @@ export class RealtimeSession {
     const { provider, admitted } = this.#parts;
     if (provider.closed || !this.#isBusy) return;
     const isAwaited = end.kind === 'ClientClosed' && admitted.candidate.clientDisconnect === 'Drain';
-    if (!isAwaited) await Promise.all(this.bill.running.map((id) => provider.send(cancelEvent(id))));
+    if (!isAwaited) await Promise.all(this.bill.running.map((id) => this.#cancelResponse(id)));
     await Promise.race([
       this.#quiet.promise,
       this.#timeout(isAwaited ? admitted.candidate.target.timeouts.wholeMs : FIGURES_TIMEOUT_MS),
     ]);
+  }
+
+  /** The event has an id, so that an error about it is of no other event. */
+  #cancelResponse(responseId: string): Promise<void> {
+    return this.#parts.provider.send(cancelEvent(this.#ids.give(undefined), responseId));
   }
 
   #quietIfDone(): void {
@@ -328,10 +435,13 @@ export class RealtimeSession {
   }
 
   #watch(): void {
-    if (this.#isDraining && !this.#isBusy) this.#finish({ kind: 'Draining' });
     const nowMs = this.#deps.clock.monotonicMs();
+    for (const eventId of this.bill.giveUp(nowMs)) this.#limits.release(eventId, undefined);
+    if (this.#isDraining && !this.#isBusy) this.#finish({ kind: 'Draining' });
+    if ([...this.#sends].some(({ sinceMs }) => nowMs - sinceMs > STALLED_CLIENT_MS))
+      this.#finish({ kind: 'ClientClosed' });
     const { timeouts } = this.#parts.admitted.candidate.target;
-    if (this.bill.running.length > 0 && nowMs - this.#heardProviderAt > timeouts.idleMs) {
+    if (this.bill.running.length > 0 && !this.#isRelaying && nowMs - this.#heardProviderAt > timeouts.idleMs) {
       this.#parts.record.timedOut = true;
       this.stop(new GatewayError('upstream_error', 'The provider went silent within a response.'), true);
     }
@@ -339,6 +449,18 @@ export class RealtimeSession {
       this.stop(new GatewayError('request_timeout', 'Nothing was said in this session for 15 minutes.'), false);
   }
 }
+
+/** A change of a session's settings that changes none. */
+const NO_CHANGE: SessionChange = {
+  maxOutputTokens: undefined,
+  beginsResponses: undefined,
+  bytes: 0,
+  model: undefined,
+  compactInput: false,
+  compactOutput: undefined,
+  transcriber: undefined,
+  promptBytes: 0,
+};
 
 /** Whether an error about the event gives back what was held for it. */
 function canFail({ type, session }: ClientEvent): boolean {

@@ -11,34 +11,82 @@ import { possibleRegions, possibleTiers } from '../service-tiers.ts';
 const SLICE_SECONDS = 60;
 /** As other transcriptions are held: more than any model counts for a second, or anybody speaks in one. */
 const TOKENS_PER_SECOND = 50;
-/** The prompt of a transcription, and what a template adds to it. */
+/** What a template adds to a transcription. */
 const TOKENS_PER_ITEM = 1024;
 
+/** A model that writes down audio. */
+interface Transcriber {
+  readonly model: string;
+  readonly price: CompiledPrice;
+  /** The most that it has been told with each piece of audio. */
+  promptBytes: number;
+  /** Whether the provider has accepted it. */
+  isConfirmed: boolean;
+}
+
+/** A piece of audio whose transcription has not come. */
+interface Piece {
+  readonly seconds: number;
+  readonly transcriber: Transcriber;
+}
+
+/** A piece of audio whose transcription has come. */
+export interface WrittenPiece {
+  readonly model: string;
+  /** As the client has sent them; 0: the piece is not known. */
+  readonly seconds: number;
+}
+
 export class Transcriptions {
-  #transcriber: { readonly model: string; readonly price: CompiledPrice } | undefined;
+  #transcriber: Transcriber | undefined;
+  /** The latest one, also if it no longer writes anything down. */
+  #latest: Transcriber | undefined;
   #uncommittedSeconds = 0;
-  readonly #committed = new Map<string, number>();
+  readonly #committed = new Map<string, Piece>();
+  /** The pieces whose transcription has come, which is billed once. */
+  readonly #ended = new Set<string>();
 
   /** The model that writes down the audio; undefined: none does. */
   get model(): string | undefined {
     return this.#transcriber?.model;
   }
 
-  /** From now on this model writes down the audio. A session keeps its first one. */
-  use(model: string, price: CompiledPrice): void {
-    this.#transcriber ??= { model, price };
+  /** From now on this model may write down the audio. A session keeps its first one until that stops. */
+  use(model: string, price: CompiledPrice, promptBytes: number): void {
+    this.#transcriber ??= { model, price, promptBytes, isConfirmed: false };
+    this.#transcriber.promptBytes = Math.max(this.#transcriber.promptBytes, promptBytes);
+    this.#latest = this.#transcriber;
   }
 
-  /** Counts audio that the client has sent. */
+  /** The provider has accepted the model. */
+  confirm(): void {
+    if (this.#transcriber) this.#transcriber.isConfirmed = true;
+  }
+
+  /** The provider has refused a model: it writes nothing down unless the provider accepted it before. */
+  refuse(): void {
+    const refused = this.#transcriber;
+    if (refused?.isConfirmed !== false) return;
+    for (const [itemId, { transcriber }] of this.#committed)
+      if (transcriber === refused) this.#committed.delete(itemId);
+    this.stop();
+  }
+
+  /** Nothing more is written down, except for what is committed. */
+  stop(): void {
+    this.#transcriber = undefined;
+  }
+
+  /** Counts audio that the client has sent, which may be written down by a model that is set later. */
   addAudio(seconds: number): void {
-    if (this.#transcriber) this.#uncommittedSeconds += seconds;
+    this.#uncommittedSeconds += seconds;
   }
 
-  /** The provider takes the audio so far as an item, and begins to write it down. */
+  /** The provider takes the audio so far as an item, and begins to write it down if a model is set. */
   commit(itemId: string): void {
-    if (!this.#transcriber) return;
-    this.#committed.set(itemId, this.#uncommittedSeconds);
+    const seconds = this.#uncommittedSeconds;
     this.#uncommittedSeconds = 0;
+    if (this.#transcriber) this.#committed.set(itemId, { seconds, transcriber: this.#transcriber });
   }
 
   /** The provider drops the audio that is not committed. */
@@ -46,27 +94,47 @@ export class Transcriptions {
     this.#uncommittedSeconds = 0;
   }
 
-  /** The transcription of an item has come, or has failed. */
-  end(itemId: string): void {
+  /** The transcription of an item has come, or has failed. Undefined: it had ended before, or no model is known. */
+  end(itemId: string): WrittenPiece | undefined {
+    if (this.#ended.has(itemId)) return undefined;
+    if (itemId !== '') this.#ended.add(itemId);
+    const piece = this.#committed.get(itemId);
     this.#committed.delete(itemId);
+    const { model } = piece?.transcriber ?? this.#latest ?? {};
+    return model === undefined ? undefined : { model, seconds: piece?.seconds ?? 0 };
   }
 
   /** The most that the transcriptions can cost which have not come. */
   worstNanoUsd(candidate: Pick<Candidate, 'target'>): bigint {
-    if (!this.#transcriber) return 0n;
-    const { price } = this.#transcriber;
-    const sent = this.#committed.values().reduce((sum, each) => sum + each, this.#uncommittedSeconds);
-    const seconds = (Math.floor(sent / SLICE_SECONDS) + 1) * SLICE_SECONDS;
-    const tokens = seconds * TOKENS_PER_SECOND + (this.#committed.size + 1) * TOKENS_PER_ITEM;
-    return worstCaseNanoUsd(price, {
-      inputTokens: tokens,
-      outputTokens: tokens,
-      generations: 1,
-      made: { seconds },
-      oneHourCache: false,
-      modalities: ['audioInput'],
-      serviceTiers: possibleTiers(undefined, price, candidate),
-      regions: possibleRegions(undefined, price),
-    });
+    const current = this.#transcriber;
+    const pieces = [...this.#committed.values()];
+    // what is not committed yet
+    if (current) pieces.push({ seconds: this.#uncommittedSeconds, transcriber: current });
+    const all = new Set(pieces.map(({ transcriber }) => transcriber));
+    return [...all].reduce((sum, each) => {
+      const own = pieces.filter(({ transcriber }) => transcriber === each);
+      return sum + worstOf(each, own, candidate);
+    }, 0n);
   }
+}
+
+function worstOf(
+  { price, promptBytes }: Transcriber,
+  pieces: readonly Piece[],
+  candidate: Pick<Candidate, 'target'>,
+): bigint {
+  const sent = pieces.reduce((sum, { seconds }) => sum + seconds, 0);
+  const seconds = (Math.floor(sent / SLICE_SECONDS) + 1) * SLICE_SECONDS;
+  const tokens = seconds * TOKENS_PER_SECOND + pieces.length * (TOKENS_PER_ITEM + promptBytes);
+  return worstCaseNanoUsd(price, {
+    inputTokens: tokens,
+    outputTokens: tokens,
+    // a price of seconds counts those of all pieces together
+    generations: price.perAudio ? 1 : pieces.length,
+    made: { seconds },
+    oneHourCache: false,
+    modalities: ['audioInput'],
+    serviceTiers: possibleTiers(undefined, price, candidate),
+    regions: possibleRegions(undefined, price),
+  });
 }

@@ -31,6 +31,8 @@ export interface ClientEvent extends AddedContent {
   readonly session?: SessionChange;
   /** Of response.create: the most tokens that the response may have; undefined: as the session says. */
   readonly maxOutputTokens?: number | undefined;
+  /** Whether it may have the provider read something of the conversation several times. */
+  readonly repeatsItems: boolean;
   /** What is refused unless the model allows it. */
   readonly unbounded: readonly UnboundedUse[];
   /** Paths of fields, and types of events, that the gateway does not know. */
@@ -100,7 +102,8 @@ export function readClientEvent(received: ReceivedEvent): ClientEvent {
   const content = new ContentReader(received.bytes);
   const found = readByType(type, received.value, content);
   const id = { eventId: received.eventId, scanned: received.scanned };
-  return { type, ...id, ...content.added, unbounded: [], unknown: [], ...found };
+  const { added, repeatsItems } = content;
+  return { type, ...id, ...added, repeatsItems, unbounded: [], unknown: [], ...found };
 }
 
 type Found = Partial<Pick<ClientEvent, 'session' | 'maxOutputTokens' | 'unbounded' | 'unknown'>>;
@@ -116,6 +119,7 @@ function readByType(type: string, event: JsonRecord, content: ContentReader): Fo
       return readUpdate(event['session']);
     case 'conversation.item.create':
       content.addItem(event['item'], 'item');
+      content.repeatReferences();
       return content.found;
     case 'response.create':
       return readResponse(event['response'], content);
@@ -148,6 +152,9 @@ class ContentReader {
   #audioBytes = 0;
   #images = 0;
   #imageParam: string | undefined;
+  /** The ids of items that it refers to, and how often it does. */
+  readonly #referred = new Set<unknown>();
+  #references = 0;
   readonly #unbounded: UnboundedUse[] = [];
   readonly #unknown: string[] = [];
 
@@ -168,6 +175,16 @@ class ContentReader {
     return { unbounded: this.#unbounded, unknown: this.#unknown };
   }
 
+  /** Whether an item is referred to that the response, or the conversation, has already. */
+  get repeatsItems(): boolean {
+    return this.#references > this.#referred.size;
+  }
+
+  /** The event adds to the conversation, which has what it refers to already. */
+  repeatReferences(): void {
+    this.#referred.clear();
+  }
+
   /** What is left is the event's own form, which no model reads. */
   dropText(): void {
     this.#textBytes = 0;
@@ -184,6 +201,10 @@ class ContentReader {
     const type = item['type'];
     if (ITEMS_OF_MCP.has(type)) this.#unbounded.push({ feature: 'ServerTools', param: path });
     else if (!ITEMS.has(type)) this.#unknown.push(`${path}.type`);
+    if (type === 'item_reference') {
+      this.#referred.add(item['id']);
+      this.#references++;
+    }
     for (const [index, part] of itemsOf(item['content']).entries()) this.#addPart(part, `${path}.content[${index}]`);
   }
 

@@ -17,6 +17,8 @@ export type ServerEvent =
       readonly kind: 'ResponseEnded';
       readonly responseId: string;
       readonly usage: ReportedUsage | undefined;
+      /** Whether the provider could not make it, which costs nothing if nothing has come of it. */
+      readonly failed: boolean;
     }
   /** What a response has brought: bytes of text, and of audio without its Base64. */
   | {
@@ -27,8 +29,15 @@ export type ServerEvent =
     }
   | { readonly kind: 'AudioCommitted'; readonly itemId: string }
   | { readonly kind: 'AudioCleared' }
-  /** Without usage: it failed, and costs nothing. */
-  | { readonly kind: 'Transcribed'; readonly itemId: string; readonly usage: TranscriptionUsage | undefined }
+  /** One that has failed costs nothing. */
+  | {
+      readonly kind: 'Transcribed';
+      readonly itemId: string;
+      readonly failed: boolean;
+      readonly usage: TranscriptionUsage | undefined;
+      /** Of the text. */
+      readonly textBytes: number;
+    }
   | { readonly kind: 'Error'; readonly eventId: string | undefined; readonly error: JsonRecord }
   | { readonly kind: 'Other' };
 
@@ -72,9 +81,15 @@ function readRare(type: string, event: JsonRecord): ServerEvent {
     case 'input_audio_buffer.cleared':
       return { kind: 'AudioCleared' };
     case 'conversation.item.input_audio_transcription.completed':
-      return { kind: 'Transcribed', itemId, usage: readTranscriptionUsage(event['usage']) };
+      return {
+        kind: 'Transcribed',
+        itemId,
+        failed: false,
+        usage: readTranscriptionUsage(event['usage']),
+        textBytes: utf8Bytes(event['transcript']),
+      };
     case 'conversation.item.input_audio_transcription.failed':
-      return { kind: 'Transcribed', itemId, usage: undefined };
+      return { kind: 'Transcribed', itemId, failed: true, usage: undefined, textBytes: 0 };
     case 'error':
       return readError(event['error']);
     default:
@@ -84,7 +99,8 @@ function readRare(type: string, event: JsonRecord): ServerEvent {
 
 function readEnd(response: unknown): ServerEvent {
   const usage = isRecord(response) ? readResponseUsage(response['usage']) : undefined;
-  return { kind: 'ResponseEnded', responseId: idOf(response), usage };
+  const failed = isRecord(response) && response['status'] === 'failed';
+  return { kind: 'ResponseEnded', responseId: idOf(response), usage, failed };
 }
 
 function readError(value: unknown): ServerEvent {

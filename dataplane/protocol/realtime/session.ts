@@ -1,7 +1,7 @@
 /** Reads the settings of a session, as its client asks for them and as its provider confirms them. */
 import { Buffer } from 'node:buffer';
 import type { UnboundedUse } from '../call-facts.ts';
-import { isGiven, isRecord, stringOf, textOf } from '../fields.ts';
+import { isGiven, isRecord, stringOf, textOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { malformed } from '../unsupported.ts';
 import { readTools } from './session-tools.ts';
@@ -15,10 +15,14 @@ export interface SessionChange {
   /** Of all settings as text, instructions and tools among them. */
   readonly bytes: number;
   readonly model: string | undefined;
-  /** Whether audio is of 8,000 bytes a second, rather than of 48,000. */
-  readonly compactAudio: boolean;
+  /** Whether the user's audio is of 8,000 bytes a second, rather than of 48,000. */
+  readonly compactInput: boolean;
+  /** The same of the model's audio; undefined: not said, so that it stays. */
+  readonly compactOutput: boolean | undefined;
   /** The model that writes down the audio; null: none does any more. */
   readonly transcriber: string | null | undefined;
+  /** Of what the transcriber is told with each piece of audio. */
+  readonly promptBytes: number;
 }
 
 export interface ReadSession {
@@ -72,13 +76,16 @@ export function readSession(session: JsonRecord): ReadSession {
 export function changeOf(session: JsonRecord): SessionChange {
   const audio = recordOf(session['audio']);
   const input = recordOf(audio['input']);
+  const spoken = recordOf(audio['output'])['format'];
   return {
     maxOutputTokens: readLimit(session['max_output_tokens'], 'session.max_output_tokens'),
     beginsResponses: readTurns(input),
     bytes: Buffer.byteLength(JSON.stringify(session)),
     model: textOf(session['model']),
-    compactAudio: isCompact(input['format']) || isCompact(recordOf(audio['output'])['format']),
+    compactInput: isCompact(input['format']),
+    compactOutput: isGiven(spoken) ? isCompact(spoken) : undefined,
     transcriber: readTranscriber(input),
+    promptBytes: utf8Bytes(recordOf(input['transcription'])['prompt']),
   };
 }
 
@@ -90,11 +97,12 @@ export function readLimit(value: unknown, param: string): number | undefined {
   throw malformed(param, 'a whole number of at least 1, or "inf"');
 }
 
-/** null turns detection off; an object without `create_response` begins responses. */
+/** null turns detection off. With it the provider begins responses, unless it may begin none, and none after silence. */
 function readTurns(input: JsonRecord): boolean | undefined {
   const turns = input['turn_detection'];
   if (turns === undefined) return undefined;
-  return isRecord(turns) && turns['create_response'] !== false;
+  if (turns === null) return false;
+  return !isRecord(turns) || turns['create_response'] !== false || isGiven(turns['idle_timeout_ms']);
 }
 
 function readTranscriber(input: JsonRecord): string | null | undefined {

@@ -149,13 +149,15 @@ export interface Both {
   readonly provider: ProvidedSession;
 }
 
-/** Opens a session, and resolves once both ends have it. */
+/** Opens a session, and resolves once both ends have it, and the provider has the model's limit of output. */
 export async function open(stack: RealtimeStack, options: TalkOptions = {}): Promise<Both> {
   const index = stack.provider.count;
   const talk = new Talk(stack, options);
   await talk.opened();
   const provider = await stack.provider.session(index);
   await talk.next('session.created');
+  await provider.next('session.update');
+  provider.send({ type: 'session.updated', event_id: 'e', session: { ...SESSION, max_output_tokens: 4096 } });
   return { talk, provider };
 }
 

@@ -147,7 +147,7 @@ describe('responses that the client asks for', () => {
     // the next step of the hold needs no more than was needed before
     talk.send({ type: 'response.create' });
     await provider.next('response.create');
-    provider.respond('r1', 'x', usage(0, 0));
+    provider.respond('r1', '', usage(0, 0));
     await talk.next('response.done');
     assert.equal((await spending(stack)).held, 0n);
     talk.sdk.close();

@@ -19,8 +19,10 @@ function change(more: Partial<SessionChange>): SessionChange {
     beginsResponses: undefined,
     bytes: 0,
     model: undefined,
-    compactAudio: false,
+    compactInput: false,
+    compactOutput: undefined,
     transcriber: undefined,
+    promptBytes: 0,
     ...more,
   };
 }
@@ -71,7 +73,7 @@ describe('events of clients', () => {
     });
     assert.deepEqual(unknown, ['session.audio.input.fancy']);
     assert.deepEqual(
-      [session?.maxOutputTokens, session?.beginsResponses, session?.compactAudio],
+      [session?.maxOutputTokens, session?.beginsResponses, session?.compactInput],
       [Infinity, false, true],
     );
     assert.throws(() => read({ type: 'session.update', session: { type: 'transcription' } }), /session\.type/);
@@ -133,7 +135,7 @@ describe('a conversation', () => {
 
   it('counts a second of compact audio as a second', () => {
     const conversation = new Conversation(MODEL);
-    conversation.ask('a', change({ compactAudio: true }));
+    conversation.ask('a', change({ compactInput: true }));
     conversation.add({ textBytes: 0, audioBytes: 8000 * 10, images: 0 });
     assert.equal(conversation.inputTokens, 1024 + 200);
   });
