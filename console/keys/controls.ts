@@ -276,7 +276,7 @@ function renderBoxes({ models: typed }: ModelParts, groups: readonly GroupChoice
         <input type="checkbox" name="model" value="${name}" ${flag('checked', typed.includes(name))} />
         <span
           ><bdi class="mono">${name}</bdi>${
-            single && groupNames !== undefined ? NOTHING : html` <small class="key-model-groups">${note}</small>`
+            single && groupNames !== undefined ? NOTHING : html` <small>${note}</small>`
           }</span
         >
       </label>`;

@@ -43,7 +43,6 @@ function deletePage(
       title: `Delete ${apiKey.metadata.name}`,
       active: 'keys',
       body,
-
       styles: ['keys.css'],
     },
     status: returned === undefined ? 200 : 422,

@@ -151,8 +151,13 @@ export function errorsOfFields(fields: readonly ApiFieldError[], present: readon
   return fields.map(({ path, message }) => {
     const field = KEY_ROWS.find((row) => isWithin(path, row.path))?.field;
     if (field !== undefined && present.includes(field)) return { field, message };
-    return { field: undefined, message: path === '' || message.startsWith(path) ? message : `${path}: ${message}` };
+    return { field: undefined, message: withPath({ path, message }) };
   });
+}
+
+/** A fault beside no control, with its path. */
+export function withPath({ path, message }: ApiFieldError): string {
+  return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
 }
 
 function isWithin(path: string, place: string): boolean {

@@ -62,7 +62,6 @@ export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html
     cards: true,
     id: 'keys-table',
     style: 'keys-table',
-    boxStyle: 'keys-box',
     row: ({ facts: { apiKey } }) => html`data-key="${namespacedName(apiKey.metadata)}"`,
   });
 }

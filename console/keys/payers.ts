@@ -25,8 +25,8 @@ export function payersOf(accounts: readonly Account[], namespaces: readonly stri
 }
 
 /**
- * The only one, or that of the last key that the person created. An account of the gateway's own namespace is chosen only where there is no
- * other at all.
+ * The only one, or that of the last key that the person created. An account of the gateway's own namespace is chosen
+ * only where there is no other at all.
  */
 export function defaultPayer(
   payers: readonly Payer[],
@@ -39,7 +39,10 @@ export function defaultPayer(
   return candidates.find(({ namespace, name }) => namespace === last?.namespace && name === last.account);
 }
 
-/** That of the last key that the person created, or the one with the most models; of several an automatic one, then the cheapest. */
+/**
+ * That of the last key that the person created, or the one with the most models; of several an automatic one, then the
+ * cheapest.
+ */
 export function defaultGroup(groups: readonly GroupChoice[], last: LastChoice | undefined): GroupChoice | undefined {
   const own = groups.find(({ name }) => name === last?.group);
   if (own) return own;

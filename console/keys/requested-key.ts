@@ -1,4 +1,4 @@
-/** The key that a page's address names, the paths of its pages, and their heading. */
+/** The key that a page's address names, its changes, and the heading of its pages. */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

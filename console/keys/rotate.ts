@@ -5,6 +5,7 @@ import type { Html } from '#web/html.ts';
 import { secretNameOf } from '#objects/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { previousOf } from './overview-view.ts';
+import { withPath } from './key-form.ts';
 import { changeKey, requestedKey, requestedKeyWithUid, renderHeadOf } from './requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary, choiceField } from '../components/field.ts';
@@ -39,7 +40,6 @@ function rotatePage(
       title: `Rotate ${name}`,
       active: 'keys',
       body,
-
       styles: ['keys.css'],
     },
     status: returned?.status ?? 200,
@@ -94,10 +94,11 @@ interface RotationFault {
 
 function faultsOf({ fields, message }: AccessError): RotationFault[] {
   if (fields.length === 0) return [{ field: undefined, message }];
-  return fields.map(({ path, message: words }) => ({
-    field: path === 'spec.key.overlapSeconds' ? 'overlap' : undefined,
-    message: words,
-  }));
+  return fields.map((fault) =>
+    fault.path === 'spec.key.overlapSeconds'
+      ? { field: 'overlap', message: fault.message }
+      : { field: undefined, message: withPath(fault) },
+  );
 }
 
 interface RotateView {

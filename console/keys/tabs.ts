@@ -82,7 +82,7 @@ interface SwitchButton {
 /** Posts the same as the key's switch in the list, and returns to the key. */
 function renderSwitch(apiKey: ApiKey, { csrf, label, style = '' }: SwitchButton): Html {
   return postForm(
-    { action: keyPath(apiKey, 'enabled'), csrf, style: 'inline-form', hidden: { back: 'key' } },
+    { action: keyPath(apiKey, 'enabled'), csrf, hidden: { back: 'key' } },
     html`<button type="submit" class="button${style}" name="to" value="${switchValue(apiKey)}">${label}</button>`,
   );
 }

@@ -76,9 +76,20 @@ if (root) {
   at('pg-new').addEventListener('click', forget);
   at('pg-model').addEventListener('change', showApis);
   // without any key there is only the field to paste one
-  at('pg-ref')?.addEventListener('change', keyChosen);
-  at('pg-key')?.addEventListener('change', () => void readModels());
+  at('pg-ref')?.addEventListener('change', () => {
+    empty('pg-key');
+    keyChosen();
+  });
+  at('pg-key')?.addEventListener('change', () => {
+    if (at('pg-ref')?.tagName === 'INPUT') empty('pg-ref');
+    void readModels();
+  });
   keyChosen();
+}
+
+/** Of a key that is chosen and one that is pasted, the later counts. */
+function empty(id) {
+  if (at(id)) at(id).value = '';
 }
 
 /** A key by its name, the one of the session, or what was pasted. */

@@ -127,6 +127,8 @@ function renderOwnKey([key = '']: readonly string[]): Html {
 
 /** With more keys than this, they are searched. */
 const MAX_LISTED = 200;
+/** As many are proposed; the name of any other can be typed. */
+const MAX_PROPOSED = 500;
 
 function renderKeys(keys: readonly string[], chosen: string | undefined): Html {
   const listed = keys.length <= MAX_LISTED;
@@ -178,6 +180,8 @@ function renderKeySearch(keys: readonly string[], chosen: string | undefined): H
       autocapitalize="none"
       autocomplete="off"
     />
-    <datalist id="pg-refs">${keys.map((key) => html`<option value="${key}"></option>`)}</datalist>
+    <datalist id="pg-refs">
+      ${keys.slice(0, MAX_PROPOSED).map((key) => html`<option value="${key}"></option>`)}
+    </datalist>
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** [P] An account's figures, the paths of its pages, and their heading. */
+/** [P] An account's figures. */
 import type { Account } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 

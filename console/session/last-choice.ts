@@ -1,6 +1,6 @@
 /**
- * What a person chose for the last key that they created in this browser, in a cookie: the form of the next key begins with
- * it. It holds names only, and counts for nobody else who signs in here.
+ * What a person chose for the last key that they created in this browser, in a cookie: the form of the next key begins
+ * with it. It holds names only, and counts for nobody else who signs in here.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isJsonObject, parseJson } from '#crds/json.ts';

@@ -142,6 +142,7 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   transcriptions: 'POST /v1/audio/transcriptions',
   translations: 'POST /v1/audio/translations',
   responses: 'POST /v1/responses',
+  realtime: 'GET /v1/realtime',
   batches: 'POST /v1/batches',
   message_batches: 'POST /v1/messages/batches',
   generate_content: 'POST /v1beta/models/{model}:generateContent',

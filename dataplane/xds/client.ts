@@ -238,6 +238,7 @@ class RunningClient implements XdsClient {
     this.#connected = false;
     this.#hangUp();
     const { random = Math.random, log } = this.#options;
+    // unlike createBackoff, it also lengthens pauses: all proxies lose an operator at the same moment
     const waitMs = pauseAfter(this.#failures, RETRY) * (0.5 + random());
     this.#failures += 1;
     const fields = { err: error, waitMs: Math.round(waitMs) };

@@ -1,6 +1,6 @@
 /**
- * The operator's cache of the cluster for the console. Lists are cached, and only changed objects are refreshed, so that a change costs the same at ten thousand
- * objects as at one.
+ * The operator's cache of the cluster for the console. Lists are cached, and only changed objects are refreshed, so that
+ * a change costs the same at ten thousand objects as at one.
  */
 import { ALL_KINDS, TENANT_KINDS } from '#crds/kinds.ts';
 import type { Kind, Resource } from '#crds/types.gen.ts';

@@ -1,8 +1,8 @@
 /**
  * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by label, and the Secrets
  * that ModelRoutes reference by name, never all Secrets. The objects of one namespace may take a bounded share of the
- * memory. With watchNamespaces only these namespaces and the gateway's
- * own are read; Namespaces, which are cluster-scoped, are then not read, and selectors see only a namespace's name.
+ * memory. With watchNamespaces only these namespaces and the gateway's own are read; Namespaces, which are
+ * cluster-scoped, are then not read, and selectors see only a namespace's name.
  */
 import { ALL_KINDS } from '#crds/kinds.ts';
 import { KINDS } from '#crds/types.gen.ts';

@@ -104,6 +104,9 @@ describe('the playground', () => {
     const many = await pageOf(world);
     assert.match(many, /<input id="pg-ref" list="pg-refs"[\s\S]*<option value="team-a\/key-200"><\/option>/);
     assert.match(many, /id="pg-key-field" *>/);
+    for (let index = 201; index < 700; index++)
+      world.put({ ...known, metadata: { ...known.metadata, name: `key-${index}`, uid: `uid-${index}` } });
+    assert.equal((await pageOf(world)).match(/<option value="team-a\//g)?.length, 500);
   });
 
   it('knows the models whose videos cost by the second', async () => {

@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { ActivityEntry, RefusalCount } from '../../../../contract/activity/activity.ts';
+import { renderCallDetails } from '../../../../console/wallet/call-details.ts';
+import { reportedEndpoint } from '../../../../dataplane/telemetry/call-report.ts';
+import type { EndpointName } from '../../../../dataplane/telemetry/call-report.ts';
 import { refusalSentence } from '../../../../console/components/refusals.ts';
 import { condition, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { refusedEntry, servedEntry } from '../../dataplane/activity/entries.ts';
@@ -12,6 +15,38 @@ import type { WalletStand } from './stand.ts';
 
 const DAY_MS = 86_400_000;
 const TODAY = Math.floor(TEST_NOW_MS / DAY_MS);
+/** Every endpoint's name: the type makes the list complete. */
+const EACH: Readonly<Record<EndpointName, true>> = {
+  chat_completions: true,
+  messages: true,
+  generate_content: true,
+  responses: true,
+  completions: true,
+  embeddings: true,
+  moderations: true,
+  rerank: true,
+  images: true,
+  image_edits: true,
+  image_variations: true,
+  videos: true,
+  embed_content: true,
+  predict: true,
+  speech: true,
+  transcriptions: true,
+  translations: true,
+  realtime: true,
+  batches: true,
+  message_batches: true,
+  count_tokens: true,
+  models: true,
+  conversations: true,
+  files: true,
+  key: true,
+  usage: true,
+  pricing: true,
+  other: true,
+};
+const ENDPOINTS = Object.keys(EACH) as EndpointName[];
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 const records: UsageRecord[] = [];
@@ -102,7 +137,10 @@ describe('refused calls', () => {
     assert.equal(status, 200);
     assert.ok(!body.includes(HOSTILE) && body.includes('&lt;img src=x'));
     const text = textOf(body);
-    assert.match(text, /Day \(UTC\) Spending limit reached Out of credit All 2026-11-21, today 12 2 14 2026-11-19 7 0 7/);
+    assert.match(
+      text,
+      /Day \(UTC\) Spending limit reached Out of credit All 2026-11-21, today 12 2 14 2026-11-19 7 0 7/,
+    );
     assert.match(text, /req_broke.*Out of credit 402 credit_balance_exhausted.*req_refused.*used up its quota/);
     assert.doesNotMatch(text, /req_not_yours|1,000/);
   });
@@ -239,6 +277,14 @@ describe('a key whose last call was refused for lack of money', () => {
 });
 
 describe('the page of one call', () => {
+  it('knows the path of every endpoint that calls a model', () => {
+    const calls = ENDPOINTS.filter((name) => name !== 'other' && reportedEndpoint(name).isCall);
+    const view = { record: undefined, names: new Map<string, string>(), margins: false, groups: new Map() };
+    for (const endpoint of calls) {
+      const { markup } = renderCallDetails({ ...view, entry: servedEntry('req', { endpoint }) });
+      assert.match(textOf(markup), /Endpoint (?:GET|POST) \/v1/, endpoint);
+    }
+  });
   const at = TEST_NOW_MS - 3_600_000;
   const open = (id: string, uid: string, token = 'alice', more = '') =>
     stand.see(token, `/wallet/team-a/main/calls/${id}?at=${at}&uid=${uid}${more}`);
