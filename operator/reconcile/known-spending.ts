@@ -4,6 +4,7 @@
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { QuotaPeriod } from '#ledger/spending.ts';
+import { timeZoneOf } from '#snapshot/time-zone.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { accountIdOf, keyUidOf, namespacedName, objectId } from '#objects/resources.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
@@ -47,7 +48,7 @@ export function knownSpending(objects: Pick<LiveObjects, 'live' | 'ofKind'>, gat
             account: accountIdOf(apiKey),
             totalSpentNanoUsd,
             period: spec.quota.period,
-            timeZone: spec.quota.timeZone,
+            timeZone: timeZoneOf(spec.quota),
             periodStartMs: typeof periodStartTime === 'string' ? Date.parse(periodStartTime) : null,
             spentNanoUsd: amountOf(spentUsd) ?? 0n,
           },

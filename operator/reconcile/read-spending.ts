@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { AccountSpending, KeySpending } from '#ledger/spending.ts';
-import { isTimeZone } from '#snapshot/time-zone.ts';
+import { isTimeZone, timeZoneOf } from '#snapshot/time-zone.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus, limitsStatus, windowsOf } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
 import { accountIdOf, allOf, keyUidOf, namespacedName, objectId } from '#objects/resources.ts';
@@ -34,7 +34,9 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   const inTurn = createMutex();
 
   async function readKey(apiKey: ApiKey, { ledger, nowMs }: SpendingSources): Promise<void> {
-    const { period, timeZone } = apiKey.spec.quota;
+    const { quota } = apiKey.spec;
+    const { period } = quota;
+    const timeZone = timeZoneOf(quota);
     // the finding of a key says that there is no such time zone
     if (!isTimeZone(timeZone)) return;
     const spending = await ledger.readKey(keyUidOf(apiKey), { period, timeZone }, accountIdOf(apiKey));

@@ -5,7 +5,7 @@
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
 import type { AccountSpending, CalendarWindow, KeySpending } from '#ledger/spending.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
-import { isTimeZone } from '#snapshot/time-zone.ts';
+import { isTimeZone, timeZoneOf } from '#snapshot/time-zone.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import { formatTime } from './conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
@@ -41,7 +41,9 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
 
 /** The windows of an Account's limits, in their order, without those in total. */
 export function windowsOf({ spec }: Account): CalendarWindow[] {
-  return (spec.limits ?? []).flatMap(({ period: kind, timeZone }) => (kind === 'Total' ? [] : [{ kind, timeZone }]));
+  return (spec.limits ?? []).flatMap((limit) =>
+    limit.period === 'Total' ? [] : [{ kind: limit.period, timeZone: timeZoneOf(limit) }],
+  );
 }
 
 /** An Account's spending, measured against the sum of its grants. */
@@ -66,13 +68,14 @@ export function limitsStatus(
   { spentNanoUsd: totalNanoUsd, windows = [] }: AccountSpending,
 ): StatusFields['limits'] {
   const inWindows = windows.values();
-  return spec.limits?.map(({ usd, period, timeZone }) => {
+  return spec.limits?.map((limit) => {
+    const { usd, period } = limit;
     const current = period === 'Total' ? undefined : inWindows.next().value;
     const spentNanoUsd = current?.spentNanoUsd ?? totalNanoUsd;
     const limitNanoUsd = parseDecimal(usd) ?? 0n;
     return {
       period,
-      timeZone,
+      timeZone: timeZoneOf(limit),
       usd: formatUsd(limitNanoUsd),
       spentUsd: formatUsd(spentNanoUsd),
       remainingUsd: formatUsd(limitNanoUsd > spentNanoUsd ? limitNanoUsd - spentNanoUsd : 0n),
@@ -101,8 +104,9 @@ function recordedOfAccount(account: Account, { spentUsd, heldUsd, limits }: Stat
 }
 
 function recordedOfKey(apiKey: ApiKey, recorded: StatusFields, nowMs: number): SpendingStatus | undefined {
-  const { period, timeZone } = apiKey.spec.quota;
-  const kind = windowKindOf(period);
+  const { quota } = apiKey.spec;
+  const timeZone = timeZoneOf(quota);
+  const kind = windowKindOf(quota.period);
   const periodStartMs = kind && isTimeZone(timeZone) ? spanAt(kind, nowMs, timeZone).startMs : null;
   const totalSpentNanoUsd = amountOf(recorded.totalSpentUsd);
   const isOfPeriod = momentOf(recorded.periodStartTime) === periodStartMs;

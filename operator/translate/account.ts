@@ -2,6 +2,7 @@
 import type { Account } from '#crds/types.gen.ts';
 import { Period } from '#snapshot/snapshot.gen.ts';
 import type { Account as AccountMessage, SpendingLimit } from '#snapshot/snapshot.gen.ts';
+import { timeZoneOf } from '#snapshot/time-zone.ts';
 import { findingsOf } from '../status/findings.ts';
 import { formatUsd } from '../status/spending.ts';
 import { memoize } from './memoize.ts';
@@ -21,9 +22,11 @@ export function translateAccount(account: Account): Translated<AccountMessage> {
 
 function limitMessage(
   fields: FieldReader,
-  { usd, period, timeZone }: NonNullable<Account['spec']['limits']>[number],
+  limit: NonNullable<Account['spec']['limits']>[number],
   index: number,
 ): SpendingLimit {
+  const { usd, period } = limit;
+  const timeZone = timeZoneOf(limit);
   const path = `spec.limits[${index}]`;
   expectTimeZone(fields, `${path}.timeZone`, timeZone);
   return { nanoUsd: fields.decimal(`${path}.usd`, usd), period: PERIODS[period], timeZone };

@@ -5,7 +5,7 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
 import type { Key, KeyHash } from '#snapshot/snapshot.gen.ts';
-import { isTimeZone, UTC } from '#snapshot/time-zone.ts';
+import { isTimeZone, timeZoneOf, UTC } from '#snapshot/time-zone.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
 import { formatTime } from '../status/conditions.ts';
@@ -144,8 +144,8 @@ interface KeyLimits {
 }
 
 function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
-  const { limitUsd, timeZone } = spec.quota;
-  expectTimeZone(fields, 'spec.quota.timeZone', timeZone);
+  const { limitUsd } = spec.quota;
+  expectTimeZone(fields, 'spec.quota.timeZone', timeZoneOf(spec.quota));
   return {
     limitNanoUsd: limitUsd === UNLIMITED ? undefined : fields.decimal('spec.quota.limitUsd', limitUsd),
     expirationMs:
@@ -187,9 +187,11 @@ function keyMessage(
 
 /** Proxies of earlier versions do not know weeks and time zones: they refuse such a key's calls. */
 function quotaMessage(
-  { period: name, timeZone }: ApiKey['spec']['quota'],
+  quota: ApiKey['spec']['quota'],
   limitNanoUsd: bigint | undefined,
 ): Pick<Key, 'limitNanoUsd' | 'period' | 'quota'> {
+  const { period: name } = quota;
+  const timeZone = timeZoneOf(quota);
   const period = PERIODS[name];
   if (name === 'Never' || (name !== 'Weekly' && timeZone === UTC)) return { limitNanoUsd, period };
   return {
