@@ -67,7 +67,8 @@ function sendNext(
   { redirect, chosen }: Extract<HandlerResult, { redirect: string }>,
 ): void {
   const person = request.principal?.person.person.name;
-  if (chosen && person !== undefined) writeLastChoice(reply, chosen, { person, basePath: context.basePath });
+  if (chosen && person !== undefined)
+    writeLastChoice({ request, reply }, chosen, { person, basePath: context.basePath });
   void sendRedirect(context, reply, consolePath(redirect));
 }
 

@@ -211,7 +211,10 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
         nowMs: context.deps.nowMs(),
         headOnly: request.method === 'HEAD',
         ownKeyText: principal.ownKeyText,
-        lastChoice: readLastChoice(request, principal.person.person.name),
+        lastChoice: readLastChoice(request, {
+          person: principal.person.person.name,
+          basePath: context.basePath,
+        }),
         gone: goneSignal(reply),
       });
       await sendResult(context, { request, reply }, answer);

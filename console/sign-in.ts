@@ -11,6 +11,7 @@ import { pathWithin, sendPage, sendRedirect } from './reply.ts';
 import type { ReplyContext } from './reply.ts';
 import { limitSignIns } from './session/sign-in-limit.ts';
 import { homeOf } from './paths.ts';
+import { dropLastChoice } from './session/last-choice.ts';
 
 /** Why people are sent to the sign-in page, by the word in its address. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
@@ -94,6 +95,7 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
     },
     async (request, reply) => {
       const problem = await authenticator.signOut(request, reply);
+      dropLastChoice({ request, reply }, context.basePath);
       if (problem)
         deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
       return sendRedirect(context, reply, `/sign-in?why=${problem ? 'out-here' : 'out'}`);

@@ -9,16 +9,9 @@ import type { ConsoleAccess, PersonAccess } from '../access/access.ts';
 import { createTtlCache } from '../access/ttl-cache.ts';
 import { RequestRefused } from '../describe-error.ts';
 import type { Revocations } from './revocations.ts';
-import {
-  dropCookies,
-  hasCookies,
-  readSession,
-  newCookieScope,
-  cookieScopes,
-  sealSession,
-  writeCookies,
-} from './session-cookies.ts';
-import type { CookieScope } from './session-cookies.ts';
+import { cookieScopes, newCookieScope } from './cookie-scope.ts';
+import type { CookieScope } from './cookie-scope.ts';
+import { dropCookies, hasCookies, readSession, sealSession, writeCookies } from './session-cookies.ts';
 import { beginSession, renewSession, secondsLeft } from './session.ts';
 import type { Session } from './session.ts';
 

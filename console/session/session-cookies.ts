@@ -4,27 +4,16 @@
  * sessions, and a long token needs two cookies, since browsers keep 4 KiB in each.
  */
 import secureSession from '@fastify/secure-session';
-import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RequestRefused } from '../describe-error.ts';
+import { cookieName, cookieOptions } from './cookie-scope.ts';
+import type { CookieScope } from './cookie-scope.ts';
 import { SESSION_MS, parseSession } from './session.ts';
 import type { Session } from './session.ts';
-
-/** Where a browser keeps a session. */
-export interface CookieScope {
-  /** False: plain http to this machine. */
-  readonly secure: boolean;
-  /** Of the Host header; empty where it names none, and over https. */
-  readonly port: string;
-  /** The path below which people reach the console; '' at a host's root. */
-  readonly basePath: string;
-}
 
 export const SESSION_KEY_BYTES = 32;
 /** Characters of a cookie's value; its name and attributes need some of the 4 KiB. */
 const PART_CHARACTERS = 3_750;
 const PARTS = 2;
-const LOOPBACK = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
  * Registers the sealing under `keys`: the first one seals, all of them open.
@@ -72,8 +61,7 @@ interface KeptSession {
 
 /** Makes the browser keep a sealed session. */
 export function writeCookies(reply: FastifyReply, scope: CookieScope, { sealed, seconds }: KeptSession): void {
-  const path = scope.basePath === '' ? '/' : scope.basePath;
-  const options = { path, httpOnly: true, sameSite: 'strict', secure: scope.secure } as const;
+  const options = cookieOptions(scope);
   for (let index = 0; index < PARTS; index++) {
     const part = sealed.slice(index * PART_CHARACTERS, (index + 1) * PART_CHARACTERS);
     void reply.setCookie(nameOf(scope, index), part, { ...options, maxAge: part === '' ? 0 : seconds });
@@ -93,40 +81,7 @@ function readCookies({ cookies, headers }: FastifyRequest, scope: CookieScope): 
   return cookies[names[0] ?? ''] === undefined ? '' : names.map((name) => cookies[name] ?? '').join('');
 }
 
-/** Browsers require the path / of a cookie with the prefix __Host-. */
-function nameOf({ secure, port, basePath }: CookieScope, index: number): string {
-  const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
-  const suffixes = [port, basePath.slice(1).replaceAll('/', '.')].filter((suffix) => suffix !== '');
-  const name = [`${prefix}mgw-console`, ...suffixes].join('-');
+function nameOf(scope: CookieScope, index: number): string {
+  const name = cookieName(scope, 'mgw-console');
   return index === 0 ? name : `${name}.${index + 1}`;
-}
-
-/** Where a request may have session cookies: to this machine, browsers send the secure ones over http, too. */
-export function cookieScopes({ host }: IncomingHttpHeaders, basePath: string): CookieScope[] {
-  const { name, port } = splitHost(host);
-  const secure = { secure: true, port: '', basePath };
-  return LOOPBACK.test(name) ? [secure, { secure: false, port, basePath }] : [secure];
-}
-
-/**
- * The cookie scope of a new session. The page's origin tells whether it came over https, since a TLS-terminating proxy
- * forwards plain http. @throws RequestRefused over plain http from another machine.
- */
-export function newCookieScope({ host, origin }: IncomingHttpHeaders, basePath: string): CookieScope {
-  const { name, port } = splitHost(host);
-  const scheme = origin !== undefined && URL.canParse(origin) ? new URL(origin).protocol : undefined;
-  if (scheme === 'https:') return { secure: true, port: '', basePath };
-  if (LOOPBACK.test(name)) return { secure: false, port, basePath };
-  if (scheme === undefined) return { secure: true, port: '', basePath };
-  throw new RequestRefused(403, 'Signing in needs https', {
-    message:
-      'Over plain http anybody on the way could read your token. Reach the console by https, or on this ' +
-      'machine itself ' +
-      '(http://localhost), for example with kubectl port-forward.',
-  });
-}
-
-function splitHost(host = ''): { name: string; port: string } {
-  const [, name = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(host) ?? [];
-  return { name, port };
 }

@@ -39,8 +39,10 @@ export async function serveSession(deps: PipelineDeps, record: CallRecord, clien
   const forget = client.onDrain(() => session.drain());
   record.session = session.bill;
   record.abort.signal.addEventListener('abort', () => {
+    // the session sees for itself that its client has left
+    if (!record.holdLost) return;
     const outcome = errorOutcome(deps, record, undefined);
-    if (record.holdLost && outcome.kind === 'Error') session.stop(outcome.error, false);
+    if (outcome.kind === 'Error') session.stop(outcome.error, false);
   });
   const { end, isBusy } = await session.run();
   forget();

@@ -117,10 +117,14 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['js-yaml'],
   },
   'console/session': {
-    may: ['crds', 'runtime', 'console/access', 'console/describe-error.ts'],
+    may: ['crds', 'runtime', 'console/access', 'console/describe-error.ts', 'console/session/cookie-scope.ts'],
     packages: ['@fastify/secure-session', 'fastify'],
   },
-  'console/session/last-choice.ts': { may: ['crds/schema/json.ts'], packages: ['fastify'] },
+  'console/session/cookie-scope.ts': { may: ['console/describe-error.ts'] },
+  'console/session/last-choice.ts': {
+    may: ['crds/schema/json.ts', 'console/describe-error.ts', 'console/session/cookie-scope.ts'],
+    packages: ['fastify'],
+  },
   'console/access': {
     may: [...OBJECTS, 'contract/snapshot', 'kube', 'manifests', 'runtime'],
     packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'],

@@ -276,7 +276,7 @@ export function openBrowser(app: FastifyInstance, session: string): Browser {
   const keep = (answer: Awaited<ReturnType<FastifyInstance['inject']>>): Shown => {
     const shown = { status: answer.statusCode, location: answer.headers['location'] ?? '', markup: bodyOf(answer) };
     for (const { name, value } of answer.cookies)
-      if (name === 'mgw-console-last-key') cookie = `${session}; ${name}=${encodeURIComponent(value)}`;
+      if (name.startsWith('mgw-console-last-key')) cookie = `${session}; ${name}=${encodeURIComponent(value)}`;
     if (shown.markup !== '') last = shown.markup;
     csrf = csrfIn(shown.markup) || csrf;
     return shown;

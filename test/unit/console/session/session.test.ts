@@ -13,7 +13,7 @@ import {
   sealSession,
   writeCookies,
 } from '../../../../console/session/session-cookies.ts';
-import type { CookieScope } from '../../../../console/session/session-cookies.ts';
+import type { CookieScope } from '../../../../console/session/cookie-scope.ts';
 import {
   IDLE_MS,
   SESSION_MS,
