@@ -42,7 +42,11 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
   const page = await browser.open({ viewport: DESK, ...options });
   const { complaints } = browser;
   noteComplaints(page, complaints);
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText ?? '';
+    // the browser aborts what is under way when the page is left
+    if (why !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${why}`);
+  });
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`);
   });
