@@ -57,7 +57,9 @@ export const CASES: readonly BenchCase[] = [
   ...CONNECTIONS.map((connections) => benchCase('openai', 'stream', connections)),
   benchCase('openai', 'paced', 64),
   benchCase('openai', 'paced', 256),
+  benchCase('openai', 'json', 64, 'anthropic'),
   benchCase('anthropic', 'json', 64),
+  benchCase('anthropic', 'json', 64, 'openai'),
   benchCase('anthropic', 'stream', 64),
   ...(['openai', 'anthropic'] as const).flatMap((dialect) =>
     (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider)),
