@@ -1,5 +1,5 @@
 /**
- * Rules that words in a prompt trigger, to try out how a gateway handles a provider's failures. docs/demo-provider.md
+ * Rules that words in a prompt trigger, to try out how a gateway handles a provider's failures. docs/reference/demo-provider.md
  * lists them.
  */
 

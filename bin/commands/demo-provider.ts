@@ -19,7 +19,7 @@ export function demoProviderCommand(ended: (exitCode: number) => void): Command 
         "Answers OpenAI's and Anthropic's requests by rule, for trying things out without an account anywhere. " +
           "OpenAI's base URL is http://ADDRESS/v1, Anthropic's http://ADDRESS.",
         'Words in a prompt ask for failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200"; ' +
-          'docs/demo-provider.md has all of them.',
+          'docs/reference/demo-provider.md has all of them.',
       ),
     )
     .addOption(

@@ -27,7 +27,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
           'have it.',
         'Any number of replicas may run: all of them serve the proxies, one of them writes. SIGTERM hands the lead ' +
           'over at once; the proxies go on with what they have.',
-        'Every flag may be given as the environment variable that stands beside it. docs/kubernetes.md has the ' +
+        'Every flag may be given as the environment variable that stands beside it. docs/guides/kubernetes.md has the ' +
           'manifests and the rights that it needs.',
       ),
     )
@@ -127,7 +127,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--envoy-xds-listen <ADDRESS>',
-        'where Envoys that stand before the fleet take their configuration (default: nowhere); docs/envoy.md',
+        'where Envoys that stand before the fleet take their configuration (default: nowhere); docs/guides/envoy.md',
       ).argParser(parseAddress),
     )
     .addOption(
@@ -147,7 +147,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--webhook-listen <ADDRESS>',
-        'where the API server asks about pods that want a sidecar (default: nowhere); docs/sidecar.md',
+        'where the API server asks about pods that want a sidecar (default: nowhere); docs/guides/sidecar.md',
       ).argParser(parseAddress),
     )
     .addOption(
@@ -172,7 +172,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--console <ADDRESS>',
-        'where people see and change their keys in a browser (default: nowhere); docs/console.md',
+        'where people see and change their keys in a browser (default: nowhere); docs/guides/console.md',
       ).argParser(parseAddress),
     )
     .addOption(

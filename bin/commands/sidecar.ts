@@ -10,7 +10,7 @@ export function sidecarCommand(ended: (exitCode: number) => void): Command {
       paragraphs(
         "Takes an app's calls on the pod's own loopback address, puts the pod's key in the place of whatever " +
           'credential they carry, and forwards them to the fleet. The key is read from a file, and anew whenever that ' +
-          "changes. Ready (readyz) while there is a key. The operator's webhook puts it into pods: docs/sidecar.md.",
+          "changes. Ready (readyz) while there is a key. The operator's webhook puts it into pods: docs/guides/sidecar.md.",
         'SIGTERM or SIGINT: running calls end, exit code 0; a second signal ends at once with 1.',
         'Every flag may be given as the environment variable that stands beside it.',
       ),

@@ -1,6 +1,6 @@
 /**
  * The condition types of the API and the complete list of their reasons. All code that writes conditions uses this
- * table, and docs/reference.md is generated from it, so that people and tools can rely on it.
+ * table, and docs/reference/resources.md is generated from it, so that people and tools can rely on it.
  */
 import { ALL_KINDS } from './kinds.ts';
 import type { Kind } from './types.gen.ts';

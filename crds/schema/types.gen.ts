@@ -493,7 +493,7 @@ export interface ModelRouteModel {
   /**
    * What the model supports in calls that are converted from another protocol. What it does not support is left out of
    * the request, and the response header x-modelgateway-dropped names it. The defaults are those that the gateway knows
-   * for well-known models (docs/protocols.md), and true for others.
+   * for well-known models (docs/reference/protocols), and true for others.
    */
   readonly capabilities?: ModelRouteModelCapabilities;
   /**
@@ -522,7 +522,7 @@ export interface ModelRouteModel {
 /**
  * What the model supports in calls that are converted from another protocol. What it does not support is left out of
  * the request, and the response header x-modelgateway-dropped names it. The defaults are those that the gateway knows
- * for well-known models (docs/protocols.md), and true for others.
+ * for well-known models (docs/reference/protocols), and true for others.
  */
 export interface ModelRouteModelCapabilities {
   /** It supports a reasoning effort or a thinking budget. */

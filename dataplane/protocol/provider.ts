@@ -1,6 +1,6 @@
 /**
  * Describes one kind of provider: credentials, headers, converters and errors. A kind is a folder
- * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add
+ * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/contributing/adding-a-provider.md explains how to add
  * one.
  */
 import type { ChatDialect, Dialect } from './call-facts.ts';

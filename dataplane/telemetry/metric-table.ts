@@ -1,5 +1,5 @@
 /**
- * The table of a proxy's metrics: metrics.ts creates them, docs/metrics.md is generated from it. Every label is
+ * The table of a proxy's metrics: metrics.ts creates them, docs/reference/metrics.md is generated from it. Every label is
  * bounded: channels, groups and models come from the configuration, and a model that is not configured is "". Accounts
  * are never labels; keys are labels of one metric only, for a fixed number of them. Statuses and /v1/usage have their
  * figures. Units are seconds and USD.

@@ -1,4 +1,4 @@
-/** docs/errors.md, out of the data plane's error table. */
+/** docs/reference/errors.md, out of the data plane's error table. */
 import { ERRORS, type ErrorRow } from '../../dataplane/errors.ts';
 
 const HEAD = `# Errors

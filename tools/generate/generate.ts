@@ -14,7 +14,7 @@ import { crdTemplate } from './crds-chart.ts';
 import { errorsText } from './errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './helm-values.ts';
 import { withLayoutTable } from './layout-doc.ts';
-import { protocolsText } from './protocols-doc.ts';
+import { protocolPages } from './protocols-doc.ts';
 import { providerText } from './provider-doc.ts';
 import { readNamesText } from './read-names.ts';
 import { referenceText } from './reference.ts';
@@ -52,11 +52,11 @@ async function generateTexts(): Promise<Generated[]> {
   return [
     { path: 'crds/schema/types.gen.ts', text: typesText(kinds, rows) },
     { path: 'contract/snapshot/kinds.gen.ts', text: snapshotKindsText(rows, proto) },
-    { path: 'docs/reference.md', text: referenceText(kinds, await readExamples(kinds)) },
-    { path: 'docs/errors.md', text: errorsText() },
-    { path: 'docs/metrics.md', text: metricsText() },
-    { path: 'docs/protocols.md', text: protocolsText() },
-    { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
+    { path: 'docs/reference/resources.md', text: referenceText(kinds, await readExamples(kinds)) },
+    { path: 'docs/reference/errors.md', text: errorsText() },
+    { path: 'docs/reference/metrics.md', text: metricsText() },
+    ...protocolPages().map(({ file, text }) => ({ path: `docs/reference/protocols/${file}`, text })),
+    { path: 'docs/contributing/adding-a-provider.md', text: await providerText(ROOT) },
     { path: 'dataplane/protocol/read-names.gen.ts', text: await readNamesText(ROOT) },
     { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
     ...(await crdTemplates()),

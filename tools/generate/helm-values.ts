@@ -155,7 +155,7 @@ export function chartReadme(chartText: string, values: readonly HelmValue[]): st
   return `${[
     `# ${chart.name}`,
     '',
-    `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/helm.md](../../docs/helm.md) describes the installation.`,
+    `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/guides/helm.md](../../docs/guides/helm.md) describes the installation.`,
     '',
     '## Values',
     '',

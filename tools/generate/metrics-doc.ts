@@ -1,4 +1,4 @@
-/** docs/metrics.md, from the tables that the registries are filled from. */
+/** docs/reference/metrics.md, from the tables that the registries are filled from. */
 import type { MetricTable } from '../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../dataplane/telemetry/metric-table.ts';
 import { SIDECAR_METRICS } from '../../dataplane/telemetry/sidecar-metric-table.ts';
@@ -33,13 +33,13 @@ export function metricsText(): string {
     '',
     '## The operator',
     '',
-    '`mgw operator`. [On Kubernetes](kubernetes.md#running-it) says which values to watch for.',
+    '`mgw operator`. [On Kubernetes](../guides/kubernetes.md#running-it) says which values to watch for.',
     '',
     ...rowsOf(OPERATOR_METRICS),
     '',
     '## Sidecars',
     '',
-    '`mgw sidecar`. [Sidecars](sidecar.md) describes how pods get one.',
+    '`mgw sidecar`. [Sidecars](../guides/sidecar.md) describes how pods get one.',
     '',
     ...rowsOf(SIDECAR_METRICS),
     '',

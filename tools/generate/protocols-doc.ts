@@ -1,4 +1,4 @@
-/** docs/protocols.md, out of the tables that the conversions go by. */
+/** docs/reference/protocols/, out of the tables that the conversions go by. */
 import {
   ANTHROPIC_MODELS,
   CONVERSE_MODELS,
@@ -39,10 +39,10 @@ protocol are asked for their usage, which is removed again if the client did not
 in one object is refused, because two parsers could read it differently.
 
 **Realtime sessions** (\`/v1/realtime\`) pass through to channels of OpenAI's protocol, event by event, and are not
-converted: types and fields that the gateway does not know are refused ([realtime](http.md#realtime)).
+converted: types and fields that the gateway does not know are refused ([realtime](../http.md#realtime)).
 
-**Different protocols** are converted. This page describes how each field is converted. It is generated from the tables
-of the clients and providers (\`dataplane/protocol/clients/<dialect>/table.ts\`, \`providers/<name>/table.ts\`): a reader
+**Different protocols** are converted. These pages describe how each field is converted. They are generated from the
+tables of the clients and providers (\`dataplane/protocol/clients/<dialect>/table.ts\`, \`providers/<name>/table.ts\`): a reader
 can read only fields that its table marks as converted.
 
 - *converted*: the field reaches the other side.
@@ -107,13 +107,22 @@ conversation that begins with the assistant gets a message before it, and of mor
 four are kept.
 `;
 
-const CONVERSATIONS = `A request is read into a conversation, a form that no client and no provider speaks, and the
+const CONVERSATIONS = `## Conversations
+
+A request is read into a conversation, a form that no client and no provider speaks, and the
 provider's request is written from it. So what a client can say stands in one table, and what a provider takes in
 another. A setting that the provider does not take is left out or refused by the name that the client gave it.
 
 Before a conversation is written, it is repaired for its provider: results stand directly after their calls, a call
 without a result gets one that says so, a result without its call becomes text, ids of calls are unique, system text
 between turns becomes text of the user, and reasoning that another provider signed, or nobody, is left out.
+`;
+
+const ON_GOOGLE_EMBEDDINGS = `On channels of OpenAI's protocol they become embeddings of texts. On channels of Google's
+protocol they pass through.
+`;
+
+const KEY = `[Protocols](README.md) explains *converted*, *left out*, *left out, named* and *refused*.
 `;
 
 const ON_GEMINI = `Thought signatures come to the client as signatures of its reasoning: of thinking blocks in messages,
@@ -246,8 +255,131 @@ function capabilities(protocol: string, known: readonly KnownModels[]): readonly
   return [`### On providers of ${protocol}'s protocol\n`, '| models | |', '|---|---|', ...rows, ''];
 }
 
-/** The page, as it is kept in docs/. */
-export function protocolsText(): string {
+/** A page about one dialect of clients or one protocol of providers. */
+interface Page {
+  readonly file: string;
+  readonly title: string;
+  readonly intro: string;
+  /** Sections in their order, each with its tables. */
+  readonly sections: readonly (readonly [heading: string, tables: readonly Table[], intro?: string])[];
+}
+
+const [GETS, TAKES, READ] = ['What the client gets', 'What the provider takes', 'What is read of its responses'];
+const READS = 'What is read of a request';
+
+const CLIENT_PAGES: readonly Page[] = [
+  {
+    file: 'client-chat-completions.md',
+    title: 'Clients of chat completions',
+    intro: '`POST /v1/chat/completions`, as OpenAI defines it.',
+    sections: [
+      [READS, chat.REQUEST_TABLES],
+      [GETS, chat.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'client-responses.md',
+    title: 'Clients of Responses',
+    intro: '`POST /v1/responses`, as OpenAI and Open Responses define it.',
+    sections: [
+      [READS, responses.REQUEST_TABLES],
+      [GETS, responses.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'client-messages.md',
+    title: 'Clients of messages',
+    intro: '`POST /v1/messages`, as Anthropic defines it.',
+    sections: [
+      [READS, messages.REQUEST_TABLES],
+      [GETS, messages.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'client-gemini.md',
+    title: "Clients of Google's Gemini API",
+    intro: '`POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.',
+    sections: [
+      [READS, google.REQUEST_TABLES],
+      [GETS, google.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'client-images.md',
+    title: "Clients of OpenAI's image endpoints",
+    intro: ON_IMAGES,
+    sections: [
+      [READS, images.REQUEST_TABLES],
+      ['What Imagen takes of it', [imagen.REQUEST], ON_IMAGEN],
+      [GETS, images.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'client-embeddings.md',
+    title: 'Clients of embeddings',
+    intro: 'Embeddings are converted in both directions between the APIs of OpenAI and Google.',
+    sections: [
+      ["OpenAI's embeddings on Google", [embeddings.REQUEST], ON_EMBEDDINGS],
+      ["Google's embeddings on OpenAI", [googleEmbeddings.REQUEST], ON_GOOGLE_EMBEDDINGS],
+    ],
+  },
+];
+
+const PROVIDER_PAGES: readonly Page[] = [
+  {
+    file: 'provider-chat-completions.md',
+    title: 'Providers of chat completions',
+    intro: "Channels of OpenAI's protocol, for every client but one of chat completions itself.",
+    sections: [
+      [TAKES, openaiChat.REQUEST_TABLES],
+      [READ, openaiChat.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'provider-responses.md',
+    title: 'Providers of Responses',
+    intro: ON_RESPONSES,
+    sections: [
+      [TAKES, responsesApi.REQUEST_TABLES],
+      [READ, responsesApi.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'provider-anthropic.md',
+    title: "Providers of Anthropic's protocol",
+    intro: "Anthropic's own API, Claude on Vertex, and compatible providers.",
+    sections: [
+      [TAKES, [...anthropic.REQUEST_TABLES, CLAUDE_EFFORTS, CLAUDE_BUDGETS]],
+      [READ, anthropic.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'provider-converse.md',
+    title: 'Bedrock Converse',
+    intro: 'Efforts and budgets of Claude are those of [Anthropic](provider-anthropic.md).',
+    sections: [
+      [TAKES, converse.REQUEST_TABLES],
+      [READ, converse.RESPONSE_TABLES],
+    ],
+  },
+  {
+    file: 'provider-gemini.md',
+    title: "Providers of Google's Gemini API",
+    intro: ON_GEMINI,
+    sections: [
+      [TAKES, gemini.REQUEST_TABLES],
+      [READ, gemini.RESPONSE_TABLES],
+    ],
+  },
+];
+
+/** The pages of docs/reference/protocols: an overview, and one page per dialect of clients and protocol of providers. */
+export function protocolPages(): readonly { readonly file: string; readonly text: string }[] {
+  const pages = [...CLIENT_PAGES, ...PROVIDER_PAGES].map((page) => ({ file: page.file, text: pageText(page) }));
+  return [{ file: 'README.md', text: overviewText() }, ...pages];
+}
+
+function overviewText(): string {
   return [
     HEAD,
     ...overview(),
@@ -257,70 +389,32 @@ export function protocolsText(): string {
     ...capabilities('Anthropic', ANTHROPIC_MODELS),
     ...capabilities('Bedrock Converse', CONVERSE_MODELS),
     ...capabilities('Gemini', GEMINI_MODELS),
-    '## Conversations\n',
     CONVERSATIONS,
-    "### What the gateway reads of OpenAI's chat completions\n",
-    ...chat.REQUEST_TABLES.map(section),
-    "### What a client of OpenAI's chat completions gets\n",
-    ...chat.RESPONSE_TABLES.map(section),
-    "### What the gateway reads of OpenAI's requests for images\n",
-    ON_IMAGES,
-    ...images.REQUEST_TABLES.map(section),
-    '### What Imagen takes of them\n',
-    ON_IMAGEN,
-    section(imagen.REQUEST),
-    "### What a client of OpenAI's image endpoints gets\n",
-    ...images.RESPONSE_TABLES.map(section),
-    "### What the gateway reads of OpenAI's embeddings\n",
-    ON_EMBEDDINGS,
-    section(embeddings.REQUEST),
-    "### What the gateway reads of Google's embeddings\n",
-    "On channels of OpenAI's protocol they become embeddings of texts. On channels of Google's protocol they pass through.\n",
-    section(googleEmbeddings.REQUEST),
-    "### What the gateway reads of OpenAI's Responses\n",
-    ...responses.REQUEST_TABLES.map(section),
-    "### What a client of OpenAI's Responses gets\n",
-    ...responses.RESPONSE_TABLES.map(section),
-    "### What the gateway reads of Anthropic's messages\n",
-    ...messages.REQUEST_TABLES.map(section),
-    "### What a client of Anthropic's messages gets\n",
-    ...messages.RESPONSE_TABLES.map(section),
-    "### What the gateway reads of Google's protocol\n",
-    ...google.REQUEST_TABLES.map(section),
-    "### What a client of Google's protocol gets\n",
-    ...google.RESPONSE_TABLES.map(section),
-    "### What providers of Anthropic's protocol take\n",
-    ...anthropic.REQUEST_TABLES.map(section),
-    section(CLAUDE_EFFORTS),
-    section(CLAUDE_BUDGETS),
-    "### What is read of Anthropic's messages\n",
-    ...anthropic.RESPONSE_TABLES.map(section),
-    "### What Bedrock's Converse takes\n",
-    'Efforts and budgets of Claude are those above.\n',
-    ...converse.REQUEST_TABLES.map(section),
-    "### What is read of Converse's responses\n",
-    ...converse.RESPONSE_TABLES.map(section),
-    "### What Gemini's own API takes\n",
-    ON_GEMINI,
-    ...gemini.REQUEST_TABLES.map(section),
-    "### What is read of Gemini's responses\n",
-    ...gemini.RESPONSE_TABLES.map(section),
-    '### What providers of chat completions take\n',
-    ...openaiChat.REQUEST_TABLES.map(section),
-    '### What is read of chat completions\n',
-    ...openaiChat.RESPONSE_TABLES.map(section),
-    '### What providers of Responses take\n',
-    ON_RESPONSES,
-    ...responsesApi.REQUEST_TABLES.map(section),
-    '### What is read of Responses\n',
-    ...responsesApi.RESPONSE_TABLES.map(section),
+    ...linksTo('Clients', CLIENT_PAGES),
+    ...linksTo('Providers', PROVIDER_PAGES),
+  ].join('\n');
+}
+
+function linksTo(heading: string, pages: readonly Page[]): readonly string[] {
+  return [`## ${heading}\n`, ...pages.map(({ file, title }) => `- [${title}](${file})`), ''];
+}
+
+function pageText({ title, intro, sections }: Page): string {
+  return [
+    `# ${title}\n`,
+    `${intro.trim()}\n\n${KEY}`,
+    ...sections.flatMap(([heading, tables, about]) => [
+      `## ${heading}\n`,
+      ...(about === undefined ? [] : [about]),
+      ...tables.map(section),
+    ]),
   ].join('\n');
 }
 
 function section(table: Table): string {
   if ('values' in table)
     return [
-      `#### ${table.title}\n`,
+      `### ${table.title}\n`,
       '| from | to |',
       '|---|---|',
       ...[...table.values].map(([from, to]) => `| \`${from}\` | ${to} |`),
@@ -328,7 +422,7 @@ function section(table: Table): string {
     ].join('\n');
   const [head, rows] = 'kinds' in table ? ['kind', table.kinds] : ['field', table.fields];
   return [
-    `#### ${table.title}\n`,
+    `### ${table.title}\n`,
     `| ${head} | | |`,
     '|---|---|---|',
     ...[...rows].map(([name, handling]) => row(name, handling)),

@@ -1,5 +1,5 @@
 /**
- * docs/adding-a-provider.md: how a kind of provider is added, with the example that
+ * docs/contributing/adding-a-provider.md: how a kind of provider is added, with the example that
  * test/unit/dataplane/protocol/parrot.test.ts runs.
  */
 import { readFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ own \`baseUrl\`.
 | \`costFields\` | fields that change the price of a request that passes through, if there are any |
 | \`readError\` | reads the provider's error response, redacted for callers |
 
-Clients' requests are read into [conversations](design/conversation.md), so that a provider is written once for all of
+Clients' requests are read into [conversations](../design/conversation.md), so that a provider is written once for all of
 them (\`providers/chat-provider.ts\`): \`write\` turns a conversation into the provider's body and path (below the
 channel's base URL), \`read\` a whole response into events, and \`stream\` opens a state machine that reads one stream.
 
@@ -37,7 +37,7 @@ A provider guarantees:
 
 - **Nothing is lost silently.** Its table has a row for each setting of a conversation, which says whether it is
   converted, left out, named as left out, or refused; parts that it cannot express are refused by the client's own name
-  for them. [protocols.md](protocols.md) is generated from these tables.
+  for them. [Protocols](../reference/protocols/README.md) are generated from these tables.
 - **Repairs are asked for, not written.** \`prepare\` puts turns in the form that the provider declares to need.
 - **Token counts are validated.** \`readTokenCount\` accepts only counts that a call can have. A missing count is
   undefined: it is estimated, and the usage record says so.
@@ -71,7 +71,7 @@ const TAIL = `## The rest
 A cloud that serves one of the protocols under another path is not a kind but a channel's \`platform\`:
 \`dataplane/protocol/platforms/\` says which path, headers and members of the body it has otherwise, which writers of
 requests ask for before they write, and
-\`dataplane/upstream/\` adds its credentials (\`sign-in/\`) and reads AWS's event streams. [Clouds](clouds.md) lists the
+\`dataplane/upstream/\` adds its credentials (\`sign-in/\`) and reads AWS's event streams. [Clouds](../guides/clouds.md) lists the
 platforms.
 `;
 

@@ -1,4 +1,4 @@
-{{/* The operator's rights. docs/kubernetes.md gives the reason for each. */}}
+{{/* The operator's rights. docs/guides/kubernetes.md gives the reason for each. */}}
 
 {{- define "gateway.operatorSubject" -}}
 - {kind: ServiceAccount, name: {{ include "gateway.serviceAccountName" (list . "operator") | quote }}, namespace: {{ .Release.Namespace }}}

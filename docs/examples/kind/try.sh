@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Model Gateway in a cluster of kind: builds the image, loads it, installs both charts with the demo provider, tests the
-# release and makes the first call. Run it again after a change: the cluster is kept. docs/guides/kind.md explains it.
+# release and makes the first call. Run it again after a change: the cluster is kept. docs/tutorials/kind.md explains it.
 #   try.sh         create the cluster, or update it
 #   try.sh down    delete it
 set -euo pipefail
@@ -12,7 +12,7 @@ image=model-gateway:$(sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "
 
 for program in docker kind kubectl helm curl; do
   if ! command -v "$program" > /dev/null; then
-    echo "$program is not on the PATH; docs/guides/kind.md says what is needed" >&2
+    echo "$program is not on the PATH; docs/tutorials/kind.md says what is needed" >&2
     exit 1
   fi
 done

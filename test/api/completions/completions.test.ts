@@ -1,4 +1,4 @@
-/** Legacy completions over HTTP: what passes through, what is held and what is billed (docs/http.md). */
+/** Legacy completions over HTTP: what passes through, what is held and what is billed (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { formatDecimal } from '#snapshot/decimal.ts';

@@ -1,4 +1,4 @@
-/** Counting tokens at a provider that counts, and refusals (docs/http.md). */
+/** Counting tokens at a provider that counts, and refusals (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';

@@ -1,6 +1,6 @@
 /**
  * The public port with hostile or broken clients, the headers that are never forwarded, and the contents of the log
- * (docs/http.md).
+ * (docs/reference/http.md).
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

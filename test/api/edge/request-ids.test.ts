@@ -1,4 +1,4 @@
-/** Every response has a request id of the gateway's own (docs/http.md). */
+/** Every response has a request id of the gateway's own (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { openaiStream, anthropicMessage } from '../../support/provider-answers.ts';

@@ -1,4 +1,4 @@
-/** Embeddings and images over HTTP: both pass through, and images are billed by number (docs/http.md). */
+/** Embeddings and images over HTTP: both pass through, and images are billed by number (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';

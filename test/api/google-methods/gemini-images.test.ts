@@ -1,6 +1,6 @@
 /**
  * OpenAI's image endpoints on models of Gemini, called by OpenAI's official client: priced by the image or by tokens
- * (docs/http.md).
+ * (docs/reference/http.md).
  */
 import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';

@@ -1,4 +1,4 @@
-/** GET /v1/key: a key's description of itself (docs/http.md). */
+/** GET /v1/key: a key's description of itself (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';

@@ -1,4 +1,4 @@
-/** A ledger that does not respond, endpoint by endpoint (docs/errors.md). */
+/** A ledger that does not respond, endpoint by endpoint (docs/reference/errors.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/spending.ts';

@@ -1,4 +1,4 @@
-/** The lists of models, in both dialects, and the comparison of names (docs/http.md). */
+/** The lists of models, in both dialects, and the comparison of names (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';

@@ -1,4 +1,4 @@
-/** Moderations over HTTP: they pass through, and are priced by their input (docs/http.md). */
+/** Moderations over HTTP: they pass through, and are priced by their input (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { formatDecimal } from '#snapshot/decimal.ts';

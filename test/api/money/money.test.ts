@@ -1,4 +1,4 @@
-/** Costs and holds of calls, and their guarantees (docs/pricing.md, docs/concepts/money.md). */
+/** Costs and holds of calls, and their guarantees (docs/reference/pricing.md, docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';

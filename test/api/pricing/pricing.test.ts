@@ -1,4 +1,4 @@
-/** The public price list through the running server (docs/pricing.md). */
+/** The public price list through the running server (docs/reference/pricing.md). */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { get, startTestStack } from '../../support/api/test-stack.ts';

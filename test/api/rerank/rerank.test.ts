@@ -1,4 +1,4 @@
-/** Rankings over HTTP, in the forms of Cohere, Jina and Voyage: they pass through (docs/http.md). */
+/** Rankings over HTTP, in the forms of Cohere, Jina and Voyage: they pass through (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { formatDecimal } from '#snapshot/decimal.ts';

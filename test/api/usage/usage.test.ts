@@ -1,4 +1,4 @@
-/** GET /v1/usage/{id}: the record of a call (docs/http.md). */
+/** GET /v1/usage/{id}: the record of a call (docs/reference/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { breakAt, openaiChat, openaiError, openaiStream, anthropicMessage } from '../../support/provider-answers.ts';

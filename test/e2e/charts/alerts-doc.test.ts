@@ -1,4 +1,4 @@
-/** Every alert of the chart has a heading in docs/operations.md, where runbook_url leads, with what to do. */
+/** Every alert of the chart has a heading in docs/guides/operations.md, where runbook_url leads, with what to do. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ it('documents every alert with its severity, and no other', async () => {
     alert: string;
     labels: { severity: string };
   }[];
-  const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const page = await readFile(join(ROOT, 'docs/guides/operations.md'), 'utf8');
   const explained = [...page.matchAll(/^### (ModelGateway\w+)\n\n[_*](\w+)\.[_*] .{60,}$/gm)].map(
     ([, name, severity]) => `${name} ${severity}`,
   );

@@ -1,5 +1,5 @@
 /**
- * The script of docs/guides/kind.md, with stand-ins for docker, kind, kubectl, helm and curl that record how they are
+ * The script of docs/tutorials/kind.md, with stand-ins for docker, kind, kubectl, helm and curl that record how they are
  * called: no Docker is needed. The node's suite installs the same charts and makes the same call.
  */
 import assert from 'node:assert/strict';
@@ -106,7 +106,7 @@ esac
     assert.equal((await run('sideways')).code, 64);
     await rm(join(folder, 'kind'));
     const { code, stderr } = await run();
-    assert.deepEqual([code, stderr], [1, 'kind is not on the PATH; docs/guides/kind.md says what is needed\n']);
+    assert.deepEqual([code, stderr], [1, 'kind is not on the PATH; docs/tutorials/kind.md says what is needed\n']);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * The notes that Helm prints after an installation. test/e2e/node runs the commands of the first call; here the manifests
- * that they apply are compared with those of docs/kubernetes.md, so that both stay current.
+ * that they apply are compared with those of docs/guides/kubernetes.md, so that both stay current.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ async function documented(namespace: string): Promise<unknown[]> {
 }
 
 describe.skipIf(helm.skip)("the chart's notes", () => {
-  it("apply the manifests of docs/kubernetes.md, with this release's own names", async () => {
+  it("apply the manifests of docs/guides/kubernetes.md, with this release's own names", async () => {
     for (const namespace of ['model-gateway', 'elsewhere']) {
       const [, name = ''] =
         /\nkubectl get configmap (\S+) .*\{\.data\.manifests\}' \| kubectl apply -f -\n/.exec(

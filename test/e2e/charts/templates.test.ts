@@ -215,8 +215,8 @@ describe.skipIf(helm.skip)('certificates from cert-manager', () => {
   });
 });
 
-describe.skipIf(helm.skip)('docs/helm.md', async () => {
-  const page = await readFile(join(ROOT, 'docs/helm.md'), 'utf8');
+describe.skipIf(helm.skip)('docs/guides/helm.md', async () => {
+  const page = await readFile(join(ROOT, 'docs/guides/helm.md'), 'utf8');
   const values = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8'));
 
   it('has values that the chart accepts', async () => {

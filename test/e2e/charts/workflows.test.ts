@@ -239,7 +239,7 @@ describe('a release', () => {
   });
 
   it('is verified by the workflow of the main branch, and by no other', async () => {
-    const text = await readFile(join(ROOT, 'docs/security.md'), 'utf8');
+    const text = await readFile(join(ROOT, 'docs/concepts/security.md'), 'utf8');
     const commands = text
       .replaceAll('\\\n', ' ')
       .split('\n')

@@ -274,14 +274,14 @@ spec: {models: [${prices}]}
   });
 });
 
-describe('the weekly job of docs/gitops.md', () => {
+describe('the weekly job of docs/guides/gitops.md', () => {
   interface Workflow {
     readonly jobs: { readonly prices: { readonly steps: readonly { readonly run?: string }[] } };
   }
 
   /** A clone of the example repository, and programs in the place of those that reach the network. */
   async function repository(list: string): Promise<{ readonly week: () => Promise<Ended>; readonly path: string }> {
-    const page = await readFile(join(ROOT, 'docs/gitops.md'), 'utf8');
+    const page = await readFile(join(ROOT, 'docs/guides/gitops.md'), 'utf8');
     const block = /^```yaml\n(on: \{ ?schedule[\s\S]*?)^```/m.exec(page)?.[1] ?? assert.fail('the page has no job');
     const script = (parse(block) as Workflow).jobs.prices.steps.flatMap(({ run: each }) => each ?? []).join('\n');
     const home = await tempFolder();

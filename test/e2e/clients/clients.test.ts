@@ -1,6 +1,6 @@
 /**
  * Client programs as people use them, against all kinds of providers, which refuse what the real APIs refuse. The suite
- * makes the table of docs/clients.md: nothing in it but ✔ and documented reasons.
+ * makes the table of docs/guides/clients.md: nothing in it but ✔ and documented reasons.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { expectRecording, formatted } from './recordings.ts';
 import { runCommand } from './run.ts';
 
 const KINDS = Object.keys(MODELS) as readonly ProviderKind[];
-const PAGE = join(import.meta.dirname, '../../../docs/clients.md');
+const PAGE = join(import.meta.dirname, '../../../docs/guides/clients.md');
 /** A program starts once for each model, which takes it minutes on a busy machine. */
 const PROGRAM_TIMEOUT_MS = 30 * 60_000;
 const TABLE = /(<!-- made by test\/e2e\/clients -->\n)[\s\S]*?(\n<!-- end -->)/;
@@ -111,7 +111,7 @@ describe.skipIf(installed.skip)('clients', () => {
     assert.match(output, /This API key is unknown/);
   });
 
-  it('are in the table of docs/clients.md', async () => {
+  it('are in the table of docs/guides/clients.md', async () => {
     const table = [`| client | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
     console.log(`\n${table}\n`);
     const page = await readFile(PAGE, 'utf8');

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProviderKind } from './gateway.ts';
 
-/** Something that does not work, documented in docs/clients.md. */
+/** Something that does not work, documented in docs/guides/clients.md. */
 export interface Limit {
   readonly kind: ProviderKind;
   /** Absent: all models of this kind. */

@@ -65,9 +65,9 @@ const BINDING = {
   spec: { policyName: 'small-limits', validationActions: ['Deny'] },
 };
 
-/** The Role that docs/console.md documents. */
+/** The Role that docs/guides/console.md documents. */
 async function documentedRules(): Promise<readonly Rule[]> {
-  const page = await readFile(join(import.meta.dirname, '../../../docs/console.md'), 'utf8');
+  const page = await readFile(join(import.meta.dirname, '../../../docs/guides/console.md'), 'utf8');
   const [, block = ''] = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(page) ?? [];
   const [role, binding] = parseAllDocuments(block).map((document) => document.toJS());
   assert.deepEqual([role.kind, binding.kind, binding.roleRef.name], ['Role', 'RoleBinding', role.metadata.name]);

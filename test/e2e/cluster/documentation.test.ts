@@ -1,5 +1,5 @@
 /**
- * docs/kubernetes.md as a new user follows it on one machine: kubectl against a real API server, the operator, a proxy
+ * docs/guides/kubernetes.md as a new user follows it on one machine: kubectl against a real API server, the operator, a proxy
  * and the demo provider as processes, and a first call that is billed.
  */
 import assert from 'node:assert/strict';
@@ -23,7 +23,7 @@ const missing = (await kubeApiserverMissing()) ?? (hasKubectl ? undefined : 'no 
 const ROOT = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
-describe.skipIf(missing)('docs/kubernetes.md', () => {
+describe.skipIf(missing)('docs/guides/kubernetes.md', () => {
   let server: KubeApiserver;
   let folder: string;
   const children: ChildProcess[] = [];
@@ -58,7 +58,7 @@ describe.skipIf(missing)('docs/kubernetes.md', () => {
   };
 
   it('names commands and files that exist', async () => {
-    const page = await readFile(join(ROOT, 'docs/kubernetes.md'), 'utf8');
+    const page = await readFile(join(ROOT, 'docs/guides/kubernetes.md'), 'utf8');
     const files = [...page.matchAll(/-f (docs\/\S+\.yaml)/g), ...page.matchAll(/`(docs\/examples\/\S+\.yaml)`/g)].map(
       ([, file = '']) => file,
     );

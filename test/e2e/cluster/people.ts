@@ -12,7 +12,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PEOPLE = '/api/v1/namespaces/default/serviceaccounts';
 const API = ['modelgateway.dev'];
 
-/** The Role that docs/console.md documents. */
+/** The Role that docs/guides/console.md documents. */
 export const EDITS_KEYS: readonly Rule[] = [
   { apiGroups: API, resources: ['apikeys'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
   { apiGroups: API, resources: ['accounts'], verbs: ['get', 'list'] },

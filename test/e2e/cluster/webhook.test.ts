@@ -262,6 +262,6 @@ describe.skipIf(missing ?? helm.skip)("the sidecar's webhook", () => {
 });
 
 it("is requested by the documentation's example", async () => {
-  const page = await readFile(join(import.meta.dirname, '../../../docs/sidecar.md'), 'utf8');
+  const page = await readFile(join(import.meta.dirname, '../../../docs/guides/sidecar.md'), 'utf8');
   assert.match(page, /modelgateway\.dev\/inject: (['"])true\1/);
 });

@@ -1,4 +1,4 @@
-/** "Another cluster" of docs/operations.md on a real API server: which keys stay, and which are new. */
+/** "Another cluster" of docs/guides/operations.md on a real API server: which keys stay, and which are new. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
@@ -102,7 +102,7 @@ describe.skipIf(missing)('another cluster', () => {
   it('accepts the pod that restores a snapshot, also in restricted namespaces', async () => {
     const [, pod = ''] =
       /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(
-        blockWith(commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod'),
+        blockWith(commandsBelow('guides/operations.md', '### The ledger on Valkey'), 'kind: Pod'),
       ) ?? [];
     await cluster.admin.call(
       'PATCH',

@@ -1,5 +1,5 @@
 /**
- * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands of docs/operations.md.
+ * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands of docs/guides/operations.md.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -18,8 +18,8 @@ const DEADLINE_MS = 60_000;
 const NANO_PER_USD = 1_000_000_000n;
 
 const sqlite3 = await need('sqlite3');
-const commands = commandsBelow('operations.md', '### The ledger in a file');
-const onOneMachine = commandsBelow('running-on-one-machine.md', '## The data folder');
+const commands = commandsBelow('guides/operations.md', '### The ledger in a file');
+const onOneMachine = commandsBelow('guides/one-machine.md', '## The data folder');
 const RESTORE = blockWith(commands, 'rm ', 'cp ');
 
 interface Gateway extends AsyncDisposable {

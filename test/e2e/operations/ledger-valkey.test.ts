@@ -1,5 +1,5 @@
 /**
- * Backups of the bundled Valkey and their restoration, by the commands of docs/operations.md, on a real server with the
+ * Backups of the bundled Valkey and their restoration, by the commands of docs/guides/operations.md, on a real server with the
  * bundled one's settings. `kubectl exec` runs its command here; instead of a pod, there is a folder with a server on
  * it.
  */
@@ -37,7 +37,7 @@ const ALONE = { over: { refillMs: 0 } };
 const [ACCOUNT, OTHER] = ['team-a/team-a', 'team-b/team-b'];
 
 const helm = await needHelm();
-const commands = commandsBelow('operations.md', '### The ledger on Valkey');
+const commands = commandsBelow('guides/operations.md', '### The ledger on Valkey');
 const TO_POD = blockWith(commands, '--replicas=0', 'kind: Pod');
 const BACK_UP = { snapshot: blockWith(commands, 'BGSAVE'), folder: blockWith(commands, 'auto-aof-rewrite-percentage') };
 const RESTORE = {

@@ -1,4 +1,4 @@
-/** The examples of docs/pricing.md: the manifests as they are written there, and what calls cost by them. */
+/** The examples of docs/reference/pricing.md: the manifests as they are written there, and what calls cost by them. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { translate } from '../../../operator/translate/translate.ts';
 import { mgw, tempFolder } from '../../support/cli.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../operator/support.ts';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/pricing.md'), 'utf8');
+const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/reference/pricing.md'), 'utf8');
 const HEAD = { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'PriceCatalog' };
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'vitest';
 
 const TESTS = join(import.meta.dirname, '../..');
-const page = await readFile(join(TESTS, '../docs/security.md'), 'utf8');
+const page = await readFile(join(TESTS, '../docs/concepts/security.md'), 'utf8');
 const [, threats = ''] = /## Threats\n([^]*?)\n## /.exec(page) ?? [];
 const rows = threats
   .split('\n')
@@ -19,7 +19,7 @@ const rows = threats
       .map((cell) => cell.trim()),
   );
 
-describe('docs/security.md', () => {
+describe('docs/concepts/security.md', () => {
   it('has threats', () => {
     assert.ok(rows.length >= 18);
     assert.ok(rows.every((cells) => cells.length === 4 && cells.every((cell) => cell.length > 5)));

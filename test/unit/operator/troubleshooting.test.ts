@@ -1,5 +1,5 @@
 /**
- * docs/troubleshooting.md: each mistake is applied to a gateway that is all right, and the status says what the page
+ * docs/guides/troubleshooting.md: each mistake is applied to a gateway that is all right, and the status says what the page
  * says.
  */
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { refusalConditions } from '../../../operator/status/refusals.ts';
 import { translate } from '../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from './support.ts';
 
-const PAGE = new URL('../../../docs/troubleshooting.md', import.meta.url);
+const PAGE = new URL('../../../docs/guides/troubleshooting.md', import.meta.url);
 const CREATED = '2026-11-01T00:00:00Z';
 const BASE = `
 kind: Secret
@@ -143,7 +143,7 @@ const sections = readFileSync(PAGE, 'utf8')
   .split(/^#{2,3} /m)
   .slice(1);
 
-describe('docs/troubleshooting.md', () => {
+describe('docs/guides/troubleshooting.md', () => {
   it('begins with a gateway that is all right', () => {
     const heads = saidOf(undefined).map((text) => text.split('\n')[0] ?? '');
     assert.equal(heads.filter((head) => head.endsWith(': Ready=True Ready')).length, 5);

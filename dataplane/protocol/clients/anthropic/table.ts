@@ -1,6 +1,6 @@
 /**
  * What the gateway reads of Anthropic's messages, and what a client gets. The reader of this folder reads objects
- * through these tables, and docs/protocols.md is generated from them.
+ * through these tables, and docs/reference/protocols is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
 import type { Says } from '../client.ts';
@@ -259,7 +259,7 @@ export const SAYS: Says = {
   tools: ['name', 'description', 'schema', 'strict', 'examples', 'cache'],
 };
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [
   REQUEST,
   OUTPUT_CONFIG,

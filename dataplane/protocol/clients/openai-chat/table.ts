@@ -1,6 +1,6 @@
 /**
  * What the gateway reads of OpenAI's chat completions, and what a client gets. The reader of this folder reads objects
- * through these tables, and docs/protocols.md is generated from them.
+ * through these tables, and docs/reference/protocols is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../../field-table.ts';
 import type { Says } from '../client.ts';
@@ -363,7 +363,7 @@ export const SAYS: Says = {
   tools: ['name', 'description', 'schema', 'strict', 'cache', 'takesText'],
 };
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [
   REQUEST,
   STREAM_OPTIONS,

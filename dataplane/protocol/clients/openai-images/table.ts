@@ -1,4 +1,4 @@
-/** What is read of requests for images, and written of what the model makes; docs/protocols.md is generated from it. */
+/** What is read of requests for images, and written of what the model makes; docs/reference/protocols is generated from it. */
 import { converted, dropped, kindTable, objectTable, omitted, refused } from '../../field-table.ts';
 import type { ConvertedFields } from '../../field-table.ts';
 import type { Says } from '../client.ts';
@@ -49,6 +49,6 @@ export const SAYS: Says = {
   tools: [],
 };
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [REQUEST, PICTURE];
 export const RESPONSE_TABLES = [RESPONSE_PARTS];

@@ -1,6 +1,6 @@
 /**
  * What Bedrock's Converse takes of a conversation, and what is read of its responses. The writer of this folder goes by
- * these tables, and docs/protocols.md is generated from them.
+ * these tables, and docs/reference/protocols is generated from them.
  */
 import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
@@ -119,6 +119,6 @@ export const FAILURES = valueTable('`stopReason` that ends the response with an 
   malformed_tool_use: 'api_error',
 });
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [SETTINGS_SECTION, PARTS, TOOL];
 export const RESPONSE_TABLES = [RESPONSE, CONTENT_BLOCKS, USAGE, FINISH_REASONS, FAILURES];

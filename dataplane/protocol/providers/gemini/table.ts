@@ -1,6 +1,6 @@
 /**
  * What Gemini's own API takes of a conversation, and what is read of its responses. The writer of this folder goes by
- * these tables, and docs/protocols.md is generated from them.
+ * these tables, and docs/reference/protocols is generated from them.
  */
 import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, valueTable } from '../../field-table.ts';
@@ -147,6 +147,6 @@ export const FINISH_REASONS = valueTable('`finishReason` → the end of a respon
   BLOCKED: 'Refusal',
 });
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [SETTINGS_SECTION, LEVELS, BUDGETS, PARTS, TOOL];
 export const RESPONSE_TABLES = [RESPONSE, CANDIDATE, RESPONSE_PARTS, USAGE, FINISH_REASONS];

@@ -1,6 +1,6 @@
 /**
  * What providers of OpenAI's chat completions take of a conversation, and what is read of their responses. The writer of
- * this folder goes by these tables, and docs/protocols.md is generated from them.
+ * this folder goes by these tables, and docs/reference/protocols is generated from them.
  */
 import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../../field-table.ts';
@@ -153,6 +153,6 @@ export const CHUNKS = kindTable('Pieces of a stream', {
   error: converted('an error'),
 });
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [SETTINGS_SECTION, EFFORTS, HIGHEST_EFFORTS, PARTS, TOOL];
 export const RESPONSE_TABLES = [COMPLETION, CHOICE, MESSAGE, TOOL_CALL, USAGE, FINISH_REASONS, FAILURES, CHUNKS];

@@ -1,6 +1,6 @@
 /**
  * What providers of OpenAI's Responses take of a conversation, and what is read of their responses. The writer of this
- * folder goes by these tables, and docs/protocols.md is generated from them.
+ * folder goes by these tables, and docs/reference/protocols is generated from them.
  */
 import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
@@ -150,6 +150,6 @@ export const EVENTS = kindTable('Events of a stream; any other is left out', {
   comment: converted('a ping'),
 });
 
-/** In the order of docs/protocols.md. */
+/** In the order of docs/reference/protocols. */
 export const REQUEST_TABLES = [SETTINGS_SECTION, PARTS, TOOL];
 export const RESPONSE_TABLES = [RESPONSE, ITEMS, MESSAGE, REASONING, CALL, USAGE, INCOMPLETE, EVENTS];

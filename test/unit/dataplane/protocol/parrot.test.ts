@@ -1,6 +1,6 @@
 /**
  * A kind of provider that is one folder: through the whole gateway, for clients of several dialects, as
- * docs/adding-a-provider.md has it.
+ * docs/contributing/adding-a-provider.md has it.
  */
 import assert from 'node:assert/strict';
 import type Anthropic from '@anthropic-ai/sdk';
