@@ -2,6 +2,7 @@
  * [P] Makes a snapshot publishable: an invalid object keeps its last valid version, or is left out if it never had one,
  * so that one tenant's mistake does not block others.
  */
+import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compareNamed, differences } from '#snapshot/sorted.ts';
@@ -9,6 +10,26 @@ import type { Named } from '#snapshot/sorted.ts';
 import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
 import { sameItems } from '../store/same.ts';
 import { objectId } from '#objects/resources.ts';
+import type { PublishResult } from './controller.ts';
+
+interface ValidPublisherOptions {
+  readonly publish: (snapshot: Snapshot) => void;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+/** Publishes what is valid of each snapshot to a fleet. */
+export function createValidPublisher({ publish, log }: ValidPublisherOptions): (snapshot: Snapshot) => PublishResult {
+  let lastGood: Snapshot | undefined;
+  return (snapshot) => {
+    const good = publishable(snapshot, lastGood);
+    if (!good) {
+      log.error('the configuration has faults that cannot be isolated; the last good one stays in force');
+      return { accepted: false, faults: [] };
+    }
+    publish((lastGood = good.snapshot));
+    return { accepted: true, faults: good.faults };
+  };
+}
 
 interface Publishable {
   readonly snapshot: Snapshot;
