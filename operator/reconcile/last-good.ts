@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
+import { SNAPSHOT_KINDS } from '#snapshot/kinds.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
@@ -72,20 +73,12 @@ function isGoodAfter(lastGood: Snapshot, wanted: Snapshot): boolean {
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {
-  const held = <O extends Named>(
-    kind: SnapshotFault['kind'],
-    objects: readonly O[],
-    before: readonly O[] | undefined,
-  ): O[] => {
-    const isFaulty = ({ namespace, name }: O): boolean => faulty.has(objectId(kind, { namespace, name }));
-    const kept = (before ?? []).filter(isFaulty);
-    return [...objects.filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);
-  };
-  return {
-    keys: held('ApiKey', snapshot.keys, lastGood?.keys),
-    accounts: held('Account', snapshot.accounts, lastGood?.accounts),
-    groups: held('Group', snapshot.groups, lastGood?.groups),
-    routes: held('ModelRoute', snapshot.routes, lastGood?.routes),
-    catalogs: held('PriceCatalog', snapshot.catalogs, lastGood?.catalogs),
-  };
+  const held = { ...snapshot };
+  for (const { kind, field } of SNAPSHOT_KINDS) {
+    const isFaulty = (object: Named): boolean => faulty.has(objectId(kind, object));
+    const kept = (lastGood?.[field] ?? []).filter(isFaulty);
+    const objects = [...snapshot[field].filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);
+    Object.assign(held, { [field]: objects });
+  }
+  return held;
 }

@@ -15,11 +15,10 @@ interface OneProxyOptions {
   readonly onProgress: (ids: ReadonlySet<string>) => void;
 }
 
-const NOTHING: Snapshot = { keys: [], accounts: [], groups: [], routes: [], catalogs: [] };
 const NO_IDS: ReadonlySet<string> = new Set();
 
 export function createOneProxy({ apply, onProgress }: OneProxyOptions): Proxies {
-  let inForce = NOTHING;
+  let inForce: Snapshot | undefined;
   /** Objects of the last snapshot that the proxy does not have in this version, because it rejected the snapshot. */
   let behind = NO_IDS;
   let convergedMs: number | undefined;
@@ -42,10 +41,10 @@ export function createOneProxy({ apply, onProgress }: OneProxyOptions): Proxies 
   };
 }
 
-function changedIds(before: Snapshot, now: Snapshot): ReadonlySet<string> {
+function changedIds(before: Snapshot | undefined, now: Snapshot): ReadonlySet<string> {
   return new Set(
     SNAPSHOT_KINDS.flatMap(({ kind, field }) =>
-      differences<Named>(before[field], now[field], compareNamed).flatMap(([, object]) =>
+      differences<Named>(before?.[field] ?? [], now[field], compareNamed).flatMap(([, object]) =>
         object ? [objectId(kind, object)] : [],
       ),
     ),
