@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { ObjectRef } from '#objects/live-object.ts';
+import { MERGE_PATCH } from './client.ts';
 import type { KubeClient } from './client.ts';
 import { hasStatus } from './errors.ts';
 import { startListWatch } from './list-watch.ts';
@@ -13,25 +14,37 @@ import type { ConfigMap, Secret } from './models.ts';
 /** The object's entries by name, as text. */
 export type Entries = Readonly<Record<string, string | undefined>>;
 
+/** A version of the object. */
+export interface OwnedState {
+  readonly entries: Entries;
+  readonly resourceVersion: string | undefined;
+}
+
 /** The object for people, and for Events. */
 export type OwnedRef = ObjectRef<'Secret' | 'ConfigMap'>;
 
 export interface OwnedObject {
   /** Undefined if there is none. */
   read(): Promise<Entries | undefined>;
-  /** Undefined if somebody else has written since it was read. */
+  /** Creates it or replaces all entries. Undefined if somebody else has written since it was read. */
   write(entries: Entries): Promise<OwnedRef | undefined>;
-  /** Calls `onChange` when it is there, and whenever it may have changed. */
-  watch(parts: OwnedWatch, onChange: () => void): ListWatch;
+  /**
+   * Sets one entry to what `change` makes of its text, which is empty where there is none; again whenever another
+   * replica was quicker. Resolves with the object as it is then, which may not be there.
+   */
+  edit(entry: string, change: (text: string) => string): Promise<OwnedState | undefined>;
+  /** Calls `onChange` when it is there, and whenever it may have changed; undefined: it is gone. */
+  watch(parts: OwnedWatch, onChange: (state: OwnedState | undefined) => void): ListWatch;
 }
 
 export interface OwnedWatch extends Pick<ListWatchOptions, 'clock' | 'meter'> {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
-  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
 }
 
 /** How a replica keeps what the operator owns. */
 export interface Ownership extends OwnedWatch {
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** The gateway's namespace. */
   readonly namespace: string;
   /** Returns whether this replica may write. */
@@ -41,45 +54,87 @@ export interface Ownership extends OwnedWatch {
 }
 
 type Naming = Omit<OwnedRef, 'uid'>;
+type OwnedManifest = Secret | ConfigMap;
+
+/** Which version of which object was read or written. */
+interface Version {
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}
+
+/** A replica reads again after a conflict. In each round one replica succeeds. */
+const MAX_ATTEMPTS = 20;
 
 /** Methods reject with the client's errors. */
 export function ownedObject(client: Pick<KubeClient, 'request'>, { kind, namespace, name }: Naming): OwnedObject {
   const resource = kind === 'Secret' ? 'secrets' : 'configmaps';
   const folder = `/api/v1/namespaces/${namespace}/${resource}`;
+  const path = `${folder}/${name}`;
   /** The version that was read last; undefined: there was none. */
-  let version: string | undefined;
+  let version: Version | undefined;
+
+  function entriesOf({ data = {} }: OwnedManifest): Entries {
+    return Object.fromEntries(
+      Object.entries(data).map(([entry, text]) => [entry, kind === 'Secret' ? decoded(text) : text]),
+    );
+  }
+
+  function dataOf(entries: Entries): Readonly<Record<string, string>> {
+    const texts = Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    return Object.fromEntries(
+      texts.map(([entry, text]) => [entry, kind === 'Secret' ? Buffer.from(text).toString('base64') : text]),
+    );
+  }
+
+  function manifestOf(entries: Entries): object {
+    const metadata = {
+      name,
+      namespace,
+      labels: { 'app.kubernetes.io/managed-by': 'model-gateway' },
+      ...(version && { resourceVersion: version.resourceVersion }),
+    };
+    return { apiVersion: 'v1', kind, ...(kind === 'Secret' && { type: 'Opaque' }), metadata, data: dataOf(entries) };
+  }
+
+  const stateOf = (object: OwnedManifest): OwnedState => ({
+    entries: entriesOf(object),
+    resourceVersion: object.metadata?.resourceVersion,
+  });
+
+  async function read(): Promise<OwnedState | undefined> {
+    try {
+      const found: OwnedManifest = await client.request({ method: 'GET', path });
+      version = { uid: found.metadata?.uid, resourceVersion: found.metadata?.resourceVersion };
+      return stateOf(found);
+    } catch (error) {
+      if (!hasStatus(error, 404)) throw error;
+      version = undefined;
+      return undefined;
+    }
+  }
+
+  /** Rejects with 409 or 404 where somebody else has written since it was read. */
+  function setEntry(entry: string, text: string): Promise<OwnedManifest> {
+    const entries = { [entry]: text };
+    return version
+      ? client.request({
+          method: 'PATCH',
+          path,
+          contentType: MERGE_PATCH,
+          body: { metadata: version, data: dataOf(entries) },
+        })
+      : client.request({ method: 'POST', path: folder, body: manifestOf(entries) });
+  }
 
   return {
-    async read() {
-      try {
-        const found: Secret | ConfigMap = await client.request({ method: 'GET', path: `${folder}/${name}` });
-        version = found.metadata?.resourceVersion;
-        return Object.fromEntries(
-          Object.entries(found.data ?? {}).map(([entry, text]) => [entry, kind === 'Secret' ? decoded(text) : text]),
-        );
-      } catch (error) {
-        if (!hasStatus(error, 404)) throw error;
-        version = undefined;
-        return undefined;
-      }
-    },
+    read: async () => (await read())?.entries,
     async write(entries) {
       const exists = version !== undefined;
-      const metadata = {
-        name,
-        namespace,
-        labels: { 'app.kubernetes.io/managed-by': 'model-gateway' },
-        ...(exists && { resourceVersion: version }),
-      };
-      const texts = Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined);
-      const data = Object.fromEntries(
-        texts.map(([entry, text]) => [entry, kind === 'Secret' ? Buffer.from(text).toString('base64') : text]),
-      );
       try {
-        const written: Secret | ConfigMap = await client.request({
+        const written: OwnedManifest = await client.request({
           method: exists ? 'PUT' : 'POST',
-          path: exists ? `${folder}/${name}` : folder,
-          body: { apiVersion: 'v1', kind, ...(kind === 'Secret' && { type: 'Opaque' }), metadata, data },
+          path: exists ? path : folder,
+          body: manifestOf(entries),
         });
         return { kind, namespace, name, uid: written.metadata?.uid ?? '' };
       } catch (error) {
@@ -87,13 +142,26 @@ export function ownedObject(client: Pick<KubeClient, 'request'>, { kind, namespa
         throw error;
       }
     },
+    async edit(entry, change) {
+      for (let attempt = 1; ; attempt++) {
+        const found = await read();
+        const before = found?.entries[entry] ?? '';
+        const text = change(before);
+        if (text === before) return found;
+        try {
+          return stateOf(await setEntry(entry, text));
+        } catch (error) {
+          if (!hasStatus(error, 404, 409) || attempt >= MAX_ATTEMPTS) throw error; // else another replica was quicker
+        }
+      }
+    },
     watch: (parts, onChange) =>
       startListWatch({
         ...parts,
         collection: { resource: `${resource}/own`, path: folder, fieldSelector: `metadata.name=${name}` },
-        onReplace: onChange,
-        onApplied: onChange,
-        onDeleted: onChange,
+        onReplace: ([object]) => onChange(object && stateOf(object)),
+        onApplied: (object) => onChange(stateOf(object)),
+        onDeleted: () => onChange(undefined),
       }),
   };
 }

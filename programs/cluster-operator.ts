@@ -12,7 +12,7 @@ import type { Admin } from '../dataplane/admin/server.ts';
 import { openEdge } from './cluster-operator/edge.ts';
 import type { Edge } from './cluster-operator/edge.ts';
 import type { ClusterConsole } from './cluster-operator/console.ts';
-import { keepGatewayKey, loadGatewayKey } from '../operator/security/cluster-gateway-key.ts';
+import { keepGatewayKey } from '../operator/security/cluster-gateway-key.ts';
 import { startClusterManager } from './cluster-operator/manager.ts';
 import type { ClusterManager } from './cluster-operator/manager.ts';
 import { problemsOf, readinessOf } from './cluster-operator/readiness.ts';
@@ -123,19 +123,14 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   const webhook = openWebhook(context, ownership, ending);
   webhook.catch(() => undefined); // the code that awaits it reports the failure
   await openEdgePort(context, security, ending);
-  const abort = new AbortController();
-  ending.defer(() => abort.abort());
-  const gatewayKey = await loadGatewayKey({
-    client,
-    namespace,
-    log,
-    signal: abort.signal,
-    onProblem: (problem) => {
+  const ownKey = ending.adopt(
+    keepGatewayKey(ownership, (problem) => {
       running.keyProblem = problem;
-    },
-  });
-  const kept = ending.adopt(keepGatewayKey(ownership, gatewayKey), (each) => each.stop());
-  running.looks.push(() => kept.look());
+    }),
+    (each) => each.stop(),
+  );
+  running.looks.push(() => ownKey.look());
+  const gatewayKey = await ownKey.first;
   const ledger = context.ledger && openFleetLedger(context, context.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.manager = ending.adopt(

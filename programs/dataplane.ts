@@ -39,7 +39,7 @@ import type { TlsListener, TlsMaterial } from '../dataplane/server/tls-listener.
 import { redactSnapshot } from '#snapshot/redact.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
-import type { SnapshotFault } from '#snapshot/faults.ts';
+import type { ApplyResult } from '#snapshot/faults.ts';
 import { compileEdit } from '../dataplane/state/compile-edit.ts';
 import type { ValidConfig } from '../dataplane/state/compile-edit.ts';
 import { compile } from '../dataplane/state/compile.ts';
@@ -107,9 +107,6 @@ export type CallOptions = Pick<
   DataplaneOptions,
   'maxBodyBytes' | 'maxBufferedBytes' | 'maxRunningJobs' | 'conversationLimits' | 'pingAfterMs' | 'corsOrigins'
 >;
-
-export type ApplyResult =
-  { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 export interface Dataplane {
   /** Applies a configuration as a whole; a faulty one changes nothing. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { LedgerUnavailable } from '#ledger/spending.ts';
-import { readUsageFile } from '#usage/file.ts';
+import { readUsageFile } from '../../dataplane/ledger/embedded/usage-file.ts';
 import type { UsageFilter } from '#usage/filter.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';

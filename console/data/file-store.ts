@@ -1,11 +1,19 @@
 /** A usage store over the ledger's file of one machine, read while the gateway writes it. */
 import { statSync } from 'node:fs';
 import { LedgerUnavailable } from '#ledger/spending.ts';
-import { openUsageFile } from '#usage/file.ts';
-import type { UsageFile } from '#usage/file.ts';
+import type { UsageTables } from '#usage/tables.ts';
 import { openSqlUsageStore } from './sql-store.ts';
 import type { UsageDatabase } from './sql-store.ts';
 import type { UsageStore } from './usage.ts';
+
+/** An open file for repeated queries. */
+export interface UsageFile {
+  readonly tables: UsageTables;
+  close(): void;
+}
+
+/** Throws if the file is missing, is not a ledger, or has an older schema. */
+export type OpenUsageFile = (path: string) => UsageFile;
 
 interface OpenFile {
   readonly file: UsageFile;
@@ -17,18 +25,18 @@ interface OpenFile {
 }
 
 /** Opens the file for the first query, because the gateway may not have created it before. */
-export function openFileUsageStore(path: string): UsageStore {
-  return { ...openSqlUsageStore(openDatabase(path)), prepare: () => undefined }; // the file has its sums already
+export function openFileUsageStore(path: string, openFile: OpenUsageFile): UsageStore {
+  return { ...openSqlUsageStore(openDatabase(path, openFile)), prepare: () => undefined }; // the file has its sums already
 }
 
-function openDatabase(path: string): UsageDatabase {
+function openDatabase(path: string, openFile: OpenUsageFile): UsageDatabase {
   let current: OpenFile | undefined;
 
   /** Another file may have been put into its place. */
   function open(): OpenFile {
     const inode = inodeOf(path);
     if (current && current.inode !== inode) retire();
-    return (current ??= { file: openUsageFile(path), inode, users: 0, retired: false });
+    return (current ??= { file: openFile(path), inode, users: 0, retired: false });
   }
 
   function retire(): void {

@@ -4,8 +4,8 @@
  * epoch of the ledger are dropped and copied again.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { isDamaged, openUsageMirror, removeUsageMirror } from '#usage/mirror.ts';
-import type { MirroredStream, UsageMirror } from '#usage/mirror.ts';
+import { isDamaged, openUsageMirror, removeUsageMirror } from './usage-mirror.ts';
+import type { MirroredStream, UsageMirror } from './usage-mirror.ts';
 import { STREAM_START } from '#usage/stream.ts';
 import type { ValkeyReader } from '#ledger/shared-reader.ts';
 import type { StreamId } from '#usage/stream.ts';

@@ -10,6 +10,10 @@ export interface SnapshotFault {
   readonly message: string;
 }
 
+/** A proxy's response to a snapshot, which it applies as a whole or rejects. */
+export type ApplyResult =
+  { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+
 interface Named {
   readonly namespace: string;
   readonly name: string;

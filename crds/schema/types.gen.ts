@@ -6,13 +6,13 @@
 export const API_GROUP = 'modelgateway.dev';
 export const API_VERSION = 'modelgateway.dev/v1alpha1';
 
-/** The kinds: the plural, as in URLs; whether a tenant's namespaces or the platform's have it; its field of the snapshot. */
+/** The kinds: the plural, as in URLs; whether a tenant's namespaces or the platform's have it. */
 export const KINDS = {
-  Account: { plural: 'accounts', owner: 'Tenant', snapshotField: 'accounts' },
-  ApiKey: { plural: 'apikeys', owner: 'Tenant', snapshotField: 'keys' },
-  Group: { plural: 'groups', owner: 'Platform', snapshotField: 'groups' },
-  ModelRoute: { plural: 'modelroutes', owner: 'Platform', snapshotField: 'routes' },
-  PriceCatalog: { plural: 'pricecatalogs', owner: 'Platform', snapshotField: 'catalogs' },
+  Account: { plural: 'accounts', owner: 'Tenant' },
+  ApiKey: { plural: 'apikeys', owner: 'Tenant' },
+  Group: { plural: 'groups', owner: 'Platform' },
+  ModelRoute: { plural: 'modelroutes', owner: 'Platform' },
+  PriceCatalog: { plural: 'pricecatalogs', owner: 'Platform' },
 } as const;
 
 export type Kind = keyof typeof KINDS;

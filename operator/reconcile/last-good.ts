@@ -2,13 +2,35 @@
  * [P] Makes a snapshot publishable: an invalid object keeps its last valid version, or is left out if it never had one,
  * so that one tenant's mistake does not block others.
  */
+import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
+import { SNAPSHOT_KINDS } from '#snapshot/kinds.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
 import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
 import { sameItems } from '../store/same.ts';
 import { objectId } from '#objects/resources.ts';
+import type { PublishResult } from './controller.ts';
+
+interface ValidPublisherOptions {
+  readonly publish: (snapshot: Snapshot) => void;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+/** Publishes what is valid of each snapshot to a fleet. */
+export function createValidPublisher({ publish, log }: ValidPublisherOptions): (snapshot: Snapshot) => PublishResult {
+  let lastGood: Snapshot | undefined;
+  return (snapshot) => {
+    const good = publishable(snapshot, lastGood);
+    if (!good) {
+      log.error('the configuration has faults that cannot be isolated; the last good one stays in force');
+      return { accepted: false, faults: [] };
+    }
+    publish((lastGood = good.snapshot));
+    return { accepted: true, faults: good.faults };
+  };
+}
 
 interface Publishable {
   readonly snapshot: Snapshot;
@@ -51,20 +73,12 @@ function isGoodAfter(lastGood: Snapshot, wanted: Snapshot): boolean {
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {
-  const held = <O extends Named>(
-    kind: SnapshotFault['kind'],
-    objects: readonly O[],
-    before: readonly O[] | undefined,
-  ): O[] => {
-    const isFaulty = ({ namespace, name }: O): boolean => faulty.has(objectId(kind, { namespace, name }));
-    const kept = (before ?? []).filter(isFaulty);
-    return [...objects.filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);
-  };
-  return {
-    keys: held('ApiKey', snapshot.keys, lastGood?.keys),
-    accounts: held('Account', snapshot.accounts, lastGood?.accounts),
-    groups: held('Group', snapshot.groups, lastGood?.groups),
-    routes: held('ModelRoute', snapshot.routes, lastGood?.routes),
-    catalogs: held('PriceCatalog', snapshot.catalogs, lastGood?.catalogs),
-  };
+  const held = { ...snapshot };
+  for (const { kind, field } of SNAPSHOT_KINDS) {
+    const isFaulty = (object: Named): boolean => faulty.has(objectId(kind, object));
+    const kept = (lastGood?.[field] ?? []).filter(isFaulty);
+    const objects = [...snapshot[field].filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);
+    Object.assign(held, { [field]: objects });
+  }
+  return held;
 }

@@ -70,26 +70,18 @@ export class SecretWriteError extends Error {
 interface MintOptions {
   readonly gatewayNamespace: string;
   readonly minted: KeySecrets;
-  /** Absent: a failed key is tried again at each call. */
-  readonly backoff?: MintBackoff;
+  readonly backoff: MintBackoff;
   /** The most keys of one call, so that keys which become due meanwhile need not wait for all others. Default: all. */
   readonly atMost?: number;
   readonly onMinted: (minted: MintedKey) => void;
 }
 
 export interface MintResult {
-  /** The resources with the generated Secrets in them. */
-  readonly resources: Resources;
   /** Why a key could not be created, by its ApiKey's "namespace/name". */
   readonly failures: ReadonlyMap<string, string>;
   /** How many writes failed in this call. */
   readonly failedWrites: number;
-  /** Whether trying again may help. */
-  readonly retry: boolean;
-  /**
-   * When to call again: for the keys beyond `atMost`, for a failed key with a backoff, or for a released one that is to
-   * be deleted.
-   */
+  /** When to call again: for the keys beyond `atMost`, or for a failed key with a backoff. */
   readonly retryAtMs?: number;
 }
 
@@ -115,22 +107,19 @@ const MS = 1000;
  * issued.
  */
 export async function mintKeys(resources: Resources, nowMs: number, options: MintOptions): Promise<MintResult> {
-  const { minted, backoff } = options;
+  const { backoff } = options;
   const failures = new Map<string, string>();
   const due = planAll(resources, nowMs, { options, failures });
-  const permanent = failures.size;
   const run: MintRun = { ...options, failures, nowMs, retryAtMs: Number.POSITIVE_INFINITY, failedWrites: 0 };
-  backoff?.retain(due.map(({ apiKey }) => apiKey));
-  const retries = due.filter(({ apiKey }) => backoff?.isRetry(apiKey));
-  const fresh = due.filter(({ apiKey }) => !backoff?.isRetry(apiKey));
+  backoff.retain(due.map(({ apiKey }) => apiKey));
+  const retries = due.filter(({ apiKey }) => backoff.isRetry(apiKey));
+  const fresh = due.filter(({ apiKey }) => !backoff.isRetry(apiKey));
   const ordered = [...inTurns(fresh, namespaceOfPlan), ...inTurns(retries, namespaceOfPlan)];
   const isCut = await carryOutAll(ordered, run);
   for (const { apiKey } of due) noteRetry(apiKey, run);
   return {
-    resources: minted.joined(resources),
     failures,
     failedWrites: run.failedWrites,
-    retry: failures.size > permanent,
     ...(isCut && { retryAtMs: nowMs }),
     ...(!isCut && run.retryAtMs < Number.POSITIVE_INFINITY && { retryAtMs: run.retryAtMs }),
   };
@@ -201,13 +190,13 @@ interface MintRun extends MintOptions {
 
 /** True if the key must wait for its backoff; it then counts as failed with the last message. */
 function isBlocked({ apiKey }: MintPlan, { backoff, failures, nowMs }: MintRun): boolean {
-  const blocked = backoff?.blocked(apiKey, nowMs);
+  const blocked = backoff.blocked(apiKey, nowMs);
   if (blocked) failures.set(namespacedName(apiKey.metadata), blocked.message);
   return blocked !== undefined;
 }
 
 function noteRetry(apiKey: ApiKey, run: MintRun): void {
-  const blocked = run.backoff?.blocked(apiKey, run.nowMs);
+  const blocked = run.backoff.blocked(apiKey, run.nowMs);
   if (blocked) run.retryAtMs = Math.min(run.retryAtMs, blocked.untilMs);
 }
 
@@ -298,14 +287,14 @@ async function carryOut({ apiKey, previous, before }: MintPlan, run: MintRun): P
   };
   try {
     const written = await minted.write(secret, { apiKey, ...(before === undefined ? {} : { before }) });
-    backoff?.succeeded(apiKey);
+    backoff.succeeded(apiKey);
     if (!written) return;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     failures.set(namespacedName(apiKey.metadata), message);
     run.failedWrites += 1;
     const namespaceWide = error instanceof SecretWriteError && error.namespaceWide;
-    backoff?.failed(apiKey, { message, namespaceWide }, nowMs);
+    backoff.failed(apiKey, { message, namespaceWide }, nowMs);
     return;
   }
   onMinted({ namespace, name, key, secretName: secret.name });

@@ -3,7 +3,7 @@
  * force keeps Programmed=True for a grace period, and as long as a proxy that had it in force is cut off. Many objects
  * are evaluated in slices, so that an edit does not wait for them.
  */
-import type { OperatorClock } from '#runtime/clock.ts';
+import type { TimerClock } from '#runtime/clock.ts';
 import { RECONCILING } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import { programmingOf, proxiesInForce } from '../status/programming.ts';
@@ -12,7 +12,7 @@ import { objectId } from '#objects/resources.ts';
 import type { StatusTracker } from './status-tracker.ts';
 
 interface EvaluatorDeps {
-  readonly clock: OperatorClock;
+  readonly clock: TimerClock;
   readonly tracker: Pick<StatusTracker, 'reprogram' | 'get' | 'list'>;
   /** The proxies' acknowledgements of an object; undefined if it is not published. */
   readonly progress: (id: string) => ProxyProgress | undefined;
@@ -58,12 +58,12 @@ export class ProgrammedEvaluator {
   /** Starts a period of `ms` in which proxies may still reconnect. */
   settle(ms: number): void {
     this.#settledMs = this.#deps.clock.nowMs() + ms;
-    this.#settling = true;
+    this.#settling = ms > 0;
   }
 
   /** Schedules an evaluation of all objects at the end of that period. */
   recheck(): void {
-    this.#recheckIn(this.#settledMs - this.#deps.clock.nowMs());
+    if (this.#settling) this.#recheckIn(this.#settledMs - this.#deps.clock.nowMs());
   }
 
   evaluate(ids: Iterable<string>): void {

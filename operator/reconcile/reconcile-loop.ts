@@ -7,10 +7,8 @@ import type { Logger } from 'pino';
 import type { TimerClock } from '#runtime/clock.ts';
 
 export interface RunResult {
-  /** When to run again even if nothing changes; absent: never. */
+  /** When to run again even if nothing changes; absent or Infinity: never. */
   readonly againInMs?: number;
-  /** Whether to run again after a backoff. */
-  readonly retry: boolean;
 }
 
 interface ReconcileLoopOptions {
@@ -107,10 +105,12 @@ export class ReconcileLoop {
       this.#again = false;
       const startedMs = clock.nowMs();
       try {
-        this.#wakeAfter(await run());
+        const { againInMs = Infinity } = await run();
+        this.#backoff.reset();
+        this.#wakeAfter(againInMs);
       } catch (error) {
         log.error({ err: error }, 'the configuration could not be published; retrying');
-        this.#wakeAfter({ retry: true });
+        this.#wakeAfter(this.#backoff.next());
       }
       this.#restedAtMs = 2 * clock.nowMs() - startedMs;
     } while (this.#again && !this.#stopped && this.#restMs() <= 0);
@@ -119,17 +119,10 @@ export class ReconcileLoop {
     this.#settle();
   }
 
-  #wakeAfter({ againInMs = Infinity, retry }: RunResult): void {
+  #wakeAfter(ms: number): void {
     this.#later?.();
     this.#later = undefined;
-    if (this.#stopped) return;
-    const { clock } = this.#options;
-    if (retry) {
-      this.#later = clock.after(Math.min(againInMs, this.#backoff.next()), () => this.#run());
-      return;
-    }
-    this.#backoff.reset();
-    if (againInMs !== Infinity) this.#sleep(againInMs, clock.nowMs() + againInMs);
+    if (!this.#stopped && ms !== Infinity) this.#sleep(ms, this.#options.clock.nowMs() + ms);
   }
 
   /** Waits until `leftMs` have passed or the clock shows `untilMs`, whichever is first: the clock may be set back. */

@@ -3,9 +3,10 @@
  * ApiKey of the same name does not revive a revoked key. An edit in two steps may delete an ApiKey and bring it back, so
  * a key is first released, which its file says, and deleted after GRACE_MS.
  */
+import { ALL_KINDS } from '#crds/kinds.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { KEY_LABEL, secretNameOf } from '#objects/key-secret.ts';
-import { namespacedName } from '#objects/resources.ts';
+import { namespacedName, objectsOf } from '#objects/resources.ts';
 import type { Resources, SecretObject } from '#objects/resources.ts';
 import type { MintedSecrets } from './minted-secrets.ts';
 
@@ -44,8 +45,8 @@ export async function releaseKeys(
   return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
 }
 
-function isEmpty({ apiKeys, accounts, groups, modelRoutes, priceCatalogs }: Resources): boolean {
-  return apiKeys.size + accounts.size + groups.length + modelRoutes.length + priceCatalogs.length === 0;
+function isEmpty(resources: Resources): boolean {
+  return ALL_KINDS.every((kind) => objectsOf(resources, kind).length === 0);
 }
 
 function usesIn(apiKeys: readonly ApiKey[]): (secret: SecretObject) => boolean {

@@ -7,7 +7,7 @@ import { isTenantKind } from '#crds/kinds.ts';
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import { differences } from '#snapshot/sorted.ts';
-import { RECONCILING, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
+import { RECONCILING, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import { compareFindings } from '../status/findings.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
@@ -30,10 +30,6 @@ export interface StatusTracker {
    * the live status of an object that is not tracked yet, so that its transition times continue.
    */
   observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => EarlierStatus | undefined): void;
-  /** Records that the proxies have put the last observed state in force. */
-  programmed(nowMs: number): void;
-  /** Records that the proxies rejected the last observed state and keep the previous one. */
-  rejected(faults: readonly SnapshotFault[], nowMs: number): void;
   /**
    * Records an object's spending, measured against the limits of a generation; default: the observed one. Returns false,
    * and records nothing, if the object is unknown or another generation is observed.
@@ -84,11 +80,6 @@ const NOTHING_TO_PROGRAM: Programming = {
   reason: 'Pending',
   message: 'There is nothing yet that the proxies could have in force.',
 };
-const HELD_UP: Programming = {
-  status: 'False',
-  reason: 'Reconciling',
-  message: 'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
-};
 
 /** `onChanged` is called for each object whose status changed or which was removed. */
 export function createStatusTracker(onChanged: (id: string) => void = () => undefined): StatusTracker {
@@ -111,11 +102,6 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
         const programming = next(id, entry.programming);
         if (!sameJson(programming, entry.programming)) update(id, entryWith(entry, programming), nowMs);
       }
-    },
-    programmed: (nowMs) => programAll(entries, () => PROGRAMMED, nowMs),
-    rejected(faults, nowMs) {
-      const messages = messagesByObject(faults);
-      programAll(entries, (entry, id) => programmingAfterRejection(entry, messages.get(id)), nowMs);
     },
     spent(id, spending, nowMs, generation) {
       const entry = byId.get(id);
@@ -188,17 +174,6 @@ function observeOne({ byId, update }: Entries, found: Findings, { id, nowMs, bef
   else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
 }
 
-function programAll(
-  { byId, update }: Entries,
-  programming: (entry: Entry, id: string) => Programming,
-  nowMs: number,
-): void {
-  for (const [id, entry] of byId) {
-    const next = entry.findings.published ? programming(entry, id) : NOTHING_TO_PROGRAM;
-    if (next !== entry.programming || !isProgrammed(entry)) update(id, entryWith(entry, next), nowMs);
-  }
-}
-
 function refusalsOf({ byId, update }: Entries): Pick<StatusTracker, 'refused' | 'expire'> {
   /** Objects with refusals: a few of perhaps a hundred thousand. */
   const refused = new Set<string>();
@@ -226,20 +201,6 @@ function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string
     const entry = entries.get(objectId(findings.kind, findings));
     return entry ? [statusOf(entry)] : [];
   });
-}
-
-/** `message` says why the proxies rejected the object itself. */
-function programmingAfterRejection(
-  { programmedGeneration, findings }: Entry,
-  message: string | undefined,
-): Programming {
-  if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
-  return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
-}
-
-/** False if the proxies have the object in force, but its generation is not recorded yet. */
-function isProgrammed({ programming, programmedGeneration, findings }: Entry): boolean {
-  return programming.status !== 'True' || programmedGeneration === findings.generation;
 }
 
 /** An object's entry with new findings. Refusals of an earlier generation are dropped: the edit may have fixed them. */

@@ -5,14 +5,21 @@
  */
 import { SESSION_KEY_BYTES } from '../../console/session/session-cookies.ts';
 import type { Ownership } from '#kube/owned-object.ts';
-import { keepStoredKey } from '../../operator/security/stored-key.ts';
-import type { KeptKey } from '../../operator/security/stored-key.ts';
+import { keepOwnedKey } from '#kube/owned-key.ts';
+import type { OwnedKey } from '#kube/owned-key.ts';
 
 const CONSOLE_SECRET = 'model-gateway-console';
 /** The Secret's entry; its value is base64. */
 const ENTRY = 'sealingKey';
 
 /** Starts at once, and calls `onKey` with the first key and with each new one. */
-export function manageConsoleKey(ownership: Ownership, onKey: (key: Uint8Array) => void): KeptKey {
-  return keepStoredKey({ ownership, secret: CONSOLE_SECRET, entry: ENTRY, bytes: SESSION_KEY_BYTES, onKey });
+export function manageConsoleKey(ownership: Ownership, onKey: (key: Uint8Array) => void): OwnedKey {
+  return keepOwnedKey({
+    ownership,
+    secret: CONSOLE_SECRET,
+    entry: ENTRY,
+    bytes: SESSION_KEY_BYTES,
+    restoresFirst: false,
+    onKey,
+  });
 }

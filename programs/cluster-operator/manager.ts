@@ -22,9 +22,10 @@ import { provideCluster } from '../../operator/sources/cluster/provider.ts';
 import type { ClusterProvider } from '../../operator/sources/cluster/provider.ts';
 import { createStatusClient } from '#kube/status-client.ts';
 import type { MetricsRecorder } from '../../operator/metrics.ts';
-import { ClusterController } from '../../operator/reconcile/cluster-controller.ts';
+import { Controller } from '../../operator/reconcile/controller.ts';
 import { clusterKeys } from '../../operator/reconcile/cluster-keys.ts';
 import { knownSpending } from '../../operator/reconcile/known-spending.ts';
+import { createValidPublisher } from '../../operator/reconcile/last-good.ts';
 import type { KnownSpending } from '../../operator/reconcile/known-spending.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { objectId } from '#objects/resources.ts';
@@ -151,16 +152,19 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   const events = recordEvents(options, clock);
   const writable = writableObjects(provider, gatewayNamespace);
   const desired = (id: string): ObjectStatus['status'] | undefined => {
-    const status = controller.status(id);
+    const status = controller.status(id)?.status;
     return status && withFingerprints(status, fingerprintKey);
   };
   const pods = watchPods({ ...options, clock }, { leading, events, onMissing: () => controller.proxiesChanged() });
   const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired, writable });
-  const controller = new ClusterController({
+  const controller = new Controller({
     gatewayNamespace,
-    provider,
-    proxies: { publish: (snapshot) => fleet.publish(snapshot), progress: (id) => (pods ?? fleet).progress(id) },
-    writer,
+    source: provider,
+    proxies: {
+      publish: createValidPublisher({ publish: (snapshot) => fleet.publish(snapshot), log }),
+      progress: (id) => (pods ?? fleet).progress(id),
+    },
+    statuses: writer,
     clock,
     meter,
     log,

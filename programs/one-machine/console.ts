@@ -14,6 +14,7 @@ import type { ConsoleServer } from '../../console/server.ts';
 import { openActivityFile } from '../../dataplane/activity/activity-table.ts';
 import type { ActivityReader } from '#activity/activity.ts';
 import { openFileUsageStore } from '../../console/data/file-store.ts';
+import { openUsageFile } from '../../dataplane/ledger/embedded/usage-file.ts';
 import type { UsageStore } from '../../console/data/usage.ts';
 import { TRANSLATOR } from '../../operator/translate/translator.ts';
 import type { LedgerLocation } from '../ledger-location.ts';
@@ -102,7 +103,7 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
 }
 
 async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<UsageStore> {
-  if (ledger.kind === 'file') return openFileUsageStore(ledger.path);
+  if (ledger.kind === 'file') return openFileUsageStore(ledger.path, openUsageFile);
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
   const { openValkeyUsageStore } = await import('../../console/data/valkey-store.ts');
   return openValkeyUsageStore(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });

@@ -3,7 +3,7 @@ import type { FilesProvider } from '../../operator/sources/folder/provider.ts';
 import type { TimerClock } from '#runtime/clock.ts';
 import type { MintedSecrets } from '../../operator/reconcile/minted-secrets.ts';
 import { objectId } from '#objects/resources.ts';
-import type { StatusTracker } from '../../operator/reconcile/status-tracker.ts';
+import type { Controller } from '../../operator/reconcile/controller.ts';
 import type { ManifestSource } from '../../console/access/files/source.ts';
 
 interface SourceParts {
@@ -11,14 +11,10 @@ interface SourceParts {
   readonly gatewayNamespace: string;
   readonly provider: FilesProvider;
   readonly minted: MintedSecrets;
-  readonly tracker: StatusTracker;
+  readonly controller: Controller;
   readonly clock: TimerClock;
-  /** Reads the spending from the ledger and records it in the tracker. */
-  readonly updateSpending: () => Promise<void>;
-  /** Called when the Secret of a generated key has been deleted. */
-  readonly onKeysChanged: () => void;
-  /** Resolves when the controller has published or refused what the provider has read. */
-  readonly settled: () => Promise<void>;
+  /** Reads the spending from the ledger into the statuses. */
+  readonly readSpending: () => Promise<void>;
 }
 
 /** Spending that was read within this time is shown without reading the ledger again. */
@@ -27,7 +23,7 @@ const FRESH_MS = 1_000;
 const MAX_WAIT_MS = 80;
 
 export function createManifestSource(parts: SourceParts): ManifestSource {
-  const { folder, gatewayNamespace, provider, minted, tracker } = parts;
+  const { folder, gatewayNamespace, provider, minted, controller } = parts;
   return {
     folder,
     gatewayNamespace,
@@ -45,25 +41,25 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
     },
     async refresh(options) {
       await provider.refresh(options);
-      await parts.settled();
+      await controller.settled();
     },
-    statusOf: (object) => tracker.get(objectId(object.kind, object))?.status,
+    statusOf: (object) => controller.status(objectId(object.kind, object))?.status,
     readSpending: freshSpending(parts),
     secretOf: (ref) => minted.find(ref, provider.resources),
     async discardSecret(ref) {
       await minted.discard(ref);
-      parts.onKeysChanged();
+      controller.resourcesChanged();
     },
   };
 }
 
-function freshSpending({ clock, updateSpending }: SourceParts): () => Promise<void> {
+function freshSpending({ clock, readSpending }: SourceParts): () => Promise<void> {
   let readMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
   return async () => {
     if (clock.nowMs() - readMs < FRESH_MS) return;
     const first = readMs === Number.NEGATIVE_INFINITY;
-    reading ??= updateSpending()
+    reading ??= readSpending()
       .then(() => {
         readMs = clock.nowMs();
       })

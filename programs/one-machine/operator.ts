@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/spending.ts';
-import type { SnapshotFault } from '#snapshot/faults.ts';
+import type { ApplyResult, SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { createManifestSource } from './manifest-source.ts';
 import type { ManifestSource } from '../../console/access/files/source.ts';
@@ -21,15 +21,12 @@ import { provideFolder } from '../../operator/sources/folder/provider.ts';
 import type { FilesProvider } from '../../operator/sources/folder/provider.ts';
 import { watchFolder } from '../../operator/sources/folder/watch-folder.ts';
 import { Controller } from '../../operator/reconcile/controller.ts';
-import type { PublishResult } from '../../operator/reconcile/controller.ts';
-import { mintKeys } from '../../operator/reconcile/mint-keys.ts';
-import type { MintedKey, MintResult } from '../../operator/reconcile/mint-keys.ts';
+import { createOneProxy } from '../../operator/reconcile/one-proxy.ts';
+import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { openMintedSecrets } from '../../operator/reconcile/minted-secrets.ts';
 import type { MintedSecrets } from '../../operator/reconcile/minted-secrets.ts';
-import { createSpendingReader } from '../../operator/reconcile/read-spending.ts';
 import { GRACE_MS, releaseKeys } from '../../operator/reconcile/release-keys.ts';
 import type { ReleasedKey } from '../../operator/reconcile/release-keys.ts';
-import { createStatusTracker } from '../../operator/reconcile/status-tracker.ts';
 import { objectId } from '#objects/resources.ts';
 import type { ObjectStatus } from '../../operator/reconcile/status-tracker.ts';
 import type { UpstreamRefusal } from '../../operator/status/refusals.ts';
@@ -46,7 +43,7 @@ export interface OperatorOptions {
   /** The labels that usage records carry; absent: none. */
   readonly usageLabels?: readonly string[] | undefined;
   /** Puts a snapshot in force as a whole, or refuses it. */
-  readonly publish: (snapshot: Snapshot) => PublishResult | Promise<PublishResult>;
+  readonly publish: (snapshot: Snapshot) => ApplyResult | Promise<ApplyResult>;
   /** May still be opening. Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader | Promise<LedgerReader>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -83,6 +80,7 @@ export interface Operator {
 }
 
 const DEBOUNCE_MS = 20;
+const RELEASE_AGAIN_MS = 10_000;
 /** There may be a file for each of ten thousand keys, and few are ever changed, so scans are rare. */
 const MINTED_RESCAN_SHARE = 100;
 
@@ -101,7 +99,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     kinds,
     ...(options.onWarnings && { onWarnings: options.onWarnings }),
     onProblems: options.onProblems,
-    onResources: (resources) => controller?.update(resources),
+    onResources: () => controller?.resourcesChanged(),
   });
   try {
     const minted = await openMintedSecrets(options.dataDir);
@@ -125,70 +123,62 @@ interface Started extends OperatorOptions {
 }
 
 async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
-  const { gatewayNamespace, clock, log, ledger, provider, minted } = options;
+  const { gatewayNamespace, clock, log, ledger, provider, minted, configDir } = options;
   const changed = new Set<string>();
-  const tracker = createStatusTracker((id) => changed.add(id));
-  const spending = createSpendingReader(tracker, gatewayNamespace);
-  let refused: readonly SnapshotFault[] = [];
+  let rejected: readonly SnapshotFault[] = [];
   let started = false;
-  const controller = new Controller(provider.resources, {
+  const controller: Controller = new Controller({
     gatewayNamespace,
-    tracker,
+    source: { resources: () => provider.resources },
+    proxies: createOneProxy({ apply: options.publish, onProgress: (ids) => controller.progressed(ids) }),
+    keys: minted,
+    keysFirst: true,
+    releaseKeys: (resources, nowMs) => releaseOrLog(options, resources, nowMs),
+    onMinted: guarded(options),
+    statuses: { start: () => undefined, stop: () => Promise.resolve(), changed: (id) => void changed.add(id) },
+    onFaults(faults) {
+      rejected = faults;
+      if (started) options.onProblems(placeFaults(faults, configDir, provider.origins));
+    },
     clock,
     log,
-    sealingKeys: [options.sealingKey],
-    ...(options.usageLabels && { usageLabels: options.usageLabels }),
-    publish: async (snapshot) => options.publish(snapshot),
-    mint: (resources, nowMs) => mintAndRelease(options, resources, nowMs),
-    onRejected(faults) {
-      refused = faults;
-      if (started) options.onProblems(placeFaults(faults, options.configDir, provider.origins));
-    },
     debounceMs: DEBOUNCE_MS,
+    settleMs: 0,
+    sealingKeys: [options.sealingKey],
+    usageLabels: options.usageLabels,
   });
   onCreated(controller);
+  await controller.lead(true);
   await controller.start();
-  if (refused.length > 0) {
+  if (rejected.length > 0) {
     await controller.stop();
-    throw new InvalidManifests(placeFaults(refused, options.configDir, provider.origins));
+    throw new InvalidManifests(placeFaults(rejected, configDir, provider.origins));
   }
   started = true;
   const watch = watchMinted(minted, controller, log);
-  async function updateSpending(): Promise<void> {
-    const answered =
-      !ledger || (await spending.read(provider.resources, { ledger: await ledger, nowMs: clock.nowMs() }));
-    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
-    tracker.expire(clock.nowMs());
-  }
+  const readSpending = async (): Promise<void> => ledger && controller.readSpending(await ledger);
   return {
     async statuses() {
-      await updateSpending();
-      return tracker.list();
+      await readSpending();
+      return controller.statuses();
     },
-    lastStatuses: () => tracker.list(),
+    lastStatuses: () => controller.statuses(),
     async statusChanges() {
-      await updateSpending();
-      const changes = new Map([...changed].map((id) => [id, tracker.get(id)]));
+      await readSpending();
+      const changes = new Map([...changed].map((id) => [id, controller.status(id)]));
       changed.clear();
       return changes;
     },
     manifests: createManifestSource({
-      folder: options.configDir,
+      folder: configDir,
       gatewayNamespace,
       provider,
       minted,
-      tracker,
+      controller,
       clock,
-      updateSpending,
-      onKeysChanged: () => controller.update(),
-      settled: () => controller.settled(),
+      readSpending,
     }),
-    upstreamRefused({ route, ...refusal }) {
-      tracker.refused(objectId('ModelRoute', { namespace: gatewayNamespace, name: route }), {
-        ...refusal,
-        atMs: clock.nowMs(),
-      });
-    },
+    upstreamRefused: (refusal) => controller.refused(refusal),
     async stop() {
       await provider.stop();
       await watch.stop();
@@ -197,17 +187,19 @@ async function startController(options: Started, onCreated: (controller: Control
   };
 }
 
-async function mintAndRelease(options: Started, resources: Resources, nowMs: number): Promise<MintResult> {
-  const { gatewayNamespace, minted, log } = options;
-  const result = await mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) });
+/** Resolves with when to call it again; a failure is logged, because the keys are refused all the same. */
+async function releaseOrLog(
+  { minted, log }: Started,
+  resources: Resources,
+  nowMs: number,
+): Promise<number | undefined> {
+  const onChange = ({ apiKey, state }: ReleasedKey): void =>
+    log.info({ object: `ApiKey ${apiKey}` }, RELEASE_MESSAGES[state]);
   try {
-    const onChange = ({ apiKey, state }: ReleasedKey): void =>
-      log.info({ object: `ApiKey ${apiKey}` }, RELEASE_MESSAGES[state]);
-    const retryAtMs = await releaseKeys(resources, nowMs, { minted, onChange });
-    return { ...result, ...(retryAtMs !== undefined && { retryAtMs }) };
+    return await releaseKeys(resources, nowMs, { minted, onChange });
   } catch (error) {
     log.error({ err: error }, 'the keys of deleted ApiKeys cannot be deleted; they are refused all the same');
-    return { ...result, retry: true };
+    return nowMs + RELEASE_AGAIN_MS;
   }
 }
 
@@ -240,7 +232,7 @@ function watchMinted(
     rescanShare: MINTED_RESCAN_SHARE,
     async onChange() {
       try {
-        if (await minted.reload()) controller.update();
+        if (await minted.reload()) controller.resourcesChanged();
       } catch (error) {
         log.error({ err: error }, 'the generated keys cannot be read again; the known ones stay');
       }

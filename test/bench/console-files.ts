@@ -14,6 +14,7 @@ import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import { createFilesAccess } from '../../console/access/files.ts';
 import { startConsole } from '../../console/server.ts';
 import { openFileUsageStore } from '../../console/data/file-store.ts';
+import { openUsageFile } from '../../dataplane/ledger/embedded/usage-file.ts';
 import { startOperator } from '../../programs/one-machine/operator.ts';
 import { platformManifests } from '../e2e/browser/console-scene.ts';
 import { several, printTimings, timed, writeRecords } from './console-load.ts';
@@ -83,7 +84,7 @@ const starting = await timed(async () => {
   });
   ending.defer(() => operator.stop());
   const { manifests: source } = operator;
-  const usage = openFileUsageStore(path);
+  const usage = openFileUsageStore(path, openUsageFile);
   ending.defer(() => usage.close());
   const server = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },

@@ -13,6 +13,7 @@ import { loadApiKindsSync } from '#crds/load.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
 import { openFileUsageStore } from '../../console/data/file-store.ts';
+import { openUsageFile } from '../../dataplane/ledger/embedded/usage-file.ts';
 import { openAccess } from '../../kube/access.ts';
 import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
 import { SYSTEM_CLOCK } from '../../runtime/clock.ts';
@@ -202,7 +203,7 @@ writeRecords(join(folder, 'ledger.db'), records, {
     .filter(({ metadata }) => metadata.namespace === 'team-0')
     .map(({ metadata }) => metadata.uid ?? ''),
 });
-const usage = openFileUsageStore(join(folder, 'ledger.db'));
+const usage = openFileUsageStore(join(folder, 'ledger.db'), openUsageFile);
 let clockMs = Date.now();
 const server = ending.adopt(
   await startConsole({

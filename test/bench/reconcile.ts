@@ -12,7 +12,8 @@ import type { WatchEvent } from '#kube/client.ts';
 import { SYSTEM_CLOCK } from '#runtime/clock.ts';
 import type { KubeObject } from '#kube/models.ts';
 import { provideCluster } from '../../operator/sources/cluster/provider.ts';
-import { ClusterController } from '../../operator/reconcile/cluster-controller.ts';
+import { Controller } from '../../operator/reconcile/controller.ts';
+import { createValidPublisher } from '../../operator/reconcile/last-good.ts';
 import { clusterKeys } from '../../operator/reconcile/cluster-keys.ts';
 import { StatusWriter } from '../../operator/status/writer.ts';
 import type { StatusBody } from '#objects/live-object.ts';
@@ -212,7 +213,7 @@ const writer = new StatusWriter({
   log: LOG,
   writesPerSecond: 1_000_000,
   desired: (id) => {
-    const status = controller.status(id);
+    const status = controller.status(id)?.status;
     return status && { ...status };
   },
   live: (id) => {
@@ -222,10 +223,10 @@ const writer = new StatusWriter({
   apply: async (target, _owner, part) => written(target, part),
   remove: async () => 'Written',
 });
-const controller: ClusterController = new ClusterController({
+const controller: Controller = new Controller({
   gatewayNamespace: GATEWAY,
-  provider,
-  writer,
+  source: provider,
+  statuses: writer,
   clock: SYSTEM_CLOCK,
   meter: METER,
   log: LOG,
@@ -233,9 +234,10 @@ const controller: ClusterController = new ClusterController({
   settleMs: 0,
   keys: clusterKeys({ client, provider, macKey: MAC_KEY, nowMs: () => Date.now(), leading: () => true }),
   proxies: {
-    publish(snapshot) {
-      onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0));
-    },
+    publish: createValidPublisher({
+      publish: (snapshot) => onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0)),
+      log: LOG,
+    }),
     progress: () => ({ version: '1', connected: 20, acknowledged: 20, rejected: [], convergedMs: 5 }),
   },
 });

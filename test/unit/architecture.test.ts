@@ -388,6 +388,13 @@ describe('the checker', () => {
     }
     assert.match(
       one({
+        'contract/usage/tables.ts': `import { DatabaseSync } from 'node:sqlite';\nexport const y = DatabaseSync;\n`,
+      }),
+      /imports node:sqlite/,
+      'the contract opens no file',
+    );
+    assert.match(
+      one({
         'dataplane/protocol/x.ts': `import { randomBytes, createHash } from 'node:crypto';\nexport const y = [randomBytes, createHash];\n`,
       }),
       /imports node:crypto/,

@@ -13,6 +13,21 @@ export function crdTemplate(text: string): string {
   return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) => metadata(name))}`;
 }
 
+/** Named templates that list all kinds, for rules of rights and of admission. */
+export function kindsTemplate(kinds: readonly { readonly plural: string }[]): string {
+  const plurals = kinds.map(({ plural }) => plural);
+  return `{{- /* Generated from crds/ by npm run generate. */}}
+
+{{- define "gateway.kinds" -}}
+${plurals.join(', ')}
+{{- end }}
+
+{{- define "gateway.kindStatuses" -}}
+${plurals.map((plural) => `${plural}/status`).join(', ')}
+{{- end }}
+`;
+}
+
 function metadata(name: string): string {
   return `metadata:
   name: ${name}

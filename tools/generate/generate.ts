@@ -10,7 +10,7 @@ import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
 import { kindRows, snapshotKindsText } from './kinds.ts';
 import { metricsText } from './metrics-doc.ts';
-import { crdTemplate } from './crds-chart.ts';
+import { crdTemplate, kindsTemplate } from './crds-chart.ts';
 import { errorsText } from './errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './helm-values.ts';
 import { withLayoutTable } from './layout-doc.ts';
@@ -59,6 +59,7 @@ async function generateTexts(): Promise<Generated[]> {
     { path: 'docs/contributing/adding-a-provider.md', text: await providerText(ROOT) },
     { path: 'dataplane/protocol/read-names.gen.ts', text: await readNamesText(ROOT) },
     { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
+    { path: 'charts/model-gateway/templates/_kinds.tpl', text: kindsTemplate(kinds) },
     ...(await crdTemplates()),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
     ...(await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF)),

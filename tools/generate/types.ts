@@ -59,14 +59,11 @@ export function typesText(kinds: readonly KindSchema[], rows: readonly KindRow[]
 function constants(kinds: readonly KindSchema[], rows: readonly KindRow[]): string {
   const [first] = kinds;
   if (!first) throw new Error('no kinds');
-  const table = rows.map(
-    ({ kind, plural, owner, field }) =>
-      `  ${kind}: { plural: '${plural}', owner: '${owner}', snapshotField: '${field}' },\n`,
-  );
+  const table = rows.map(({ kind, plural, owner }) => `  ${kind}: { plural: '${plural}', owner: '${owner}' },\n`);
   return `export const API_GROUP = '${first.group}';
 export const API_VERSION = '${first.group}/${first.version}';
 
-/** The kinds: the plural, as in URLs; whether a tenant's namespaces or the platform's have it; its field of the snapshot. */
+/** The kinds: the plural, as in URLs; whether a tenant's namespaces or the platform's have it. */
 export const KINDS = {
 ${table.join('')}} as const;
 

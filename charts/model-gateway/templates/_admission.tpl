@@ -29,7 +29,7 @@ validations:
 {{- define "gateway.admission.plaintext" -}}
 matchConstraints:
   resourceRules:
-  - {apiGroups: [modelgateway.dev], apiVersions: ["*"], resources: [accounts, apikeys, groups, modelroutes, pricecatalogs], operations: [CREATE, UPDATE]}
+  - {apiGroups: [modelgateway.dev], apiVersions: ["*"], resources: [{{ include "gateway.kinds" . }}], operations: [CREATE, UPDATE]}
 matchConditions:
 - name: of-this-gateway
   expression: >-

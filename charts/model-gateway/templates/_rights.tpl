@@ -7,7 +7,7 @@
 {{- /* The operator never writes specs. Secrets contain keys and providers' credentials. */}}
 {{- define "gateway.rulesOfServedNamespaces" -}}
 - apiGroups: [modelgateway.dev]
-  resources: [accounts, apikeys, groups, modelroutes, pricecatalogs]
+  resources: [{{ include "gateway.kinds" . }}]
   verbs: [list, watch]
 {{- if .Values.sidecar.enabled }}
 - apiGroups: [modelgateway.dev]
@@ -15,7 +15,7 @@
   verbs: [get]
 {{- end }}
 - apiGroups: [modelgateway.dev]
-  resources: [accounts/status, apikeys/status, groups/status, modelroutes/status, pricecatalogs/status]
+  resources: [{{ include "gateway.kindStatuses" . }}]
   verbs: [patch]
 - apiGroups: [""]
   resources: [secrets]

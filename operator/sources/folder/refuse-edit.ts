@@ -5,9 +5,10 @@
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
+import { ALL_KINDS } from '#crds/kinds.ts';
 import { changeErrors } from '#crds/schema.ts';
 import type { Resource } from '#crds/types.gen.ts';
-import { allOf, objectId } from '#objects/resources.ts';
+import { objectId, objectsOf } from '#objects/resources.ts';
 import type { Resources } from '#objects/resources.ts';
 import { compareDiagnostics } from '#manifests/diagnostic.ts';
 import type { Diagnostic } from '#manifests/diagnostic.ts';
@@ -87,8 +88,8 @@ function changedObjects(before: Resources, after: Resources): ChangedObject[] {
   });
 }
 
-function objectsIn({ apiKeys, accounts, groups, modelRoutes, priceCatalogs }: Resources): Resource[] {
-  return [...allOf(apiKeys), ...allOf(accounts), ...groups, ...modelRoutes, ...priceCatalogs];
+function objectsIn(resources: Resources): Resource[] {
+  return ALL_KINDS.flatMap((kind): readonly Resource[] => objectsOf(resources, kind));
 }
 
 /** Plain JSON, as the rules read it. */

@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it, vi } from 'vitest';
-import { readUsageFile } from '#usage/file.ts';
+import { readUsageFile } from '../../../dataplane/ledger/embedded/usage-file.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { wavFile } from '../../support/audio-files.ts';
 import { runCommand } from '../clients/run.ts';

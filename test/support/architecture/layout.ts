@@ -64,7 +64,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 
   'contract/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'contract/price': { may: ['contract/snapshot'] },
-  'contract/usage': { may: ['contract/price', 'contract/snapshot', 'runtime'] },
+  'contract/usage': { may: ['contract/price', 'contract/snapshot'] },
   'contract/ledger': { may: ['contract/snapshot/time-zone.ts', 'contract/usage'] },
   'contract/activity': { may: [] },
   'contract/objects': { may: ['contract/snapshot', 'crds'] },
@@ -438,7 +438,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   demo: 'the demo provider; knows nothing of the gateway',
   'contract/snapshot': 'the configuration of the data plane, its validation, exact decimals',
   'contract/price': 'prices compiled, worst cases, bills',
-  'contract/usage': 'the record of a call: its columns, filters, CSV, tables and mirror; what calls would have cost',
+  'contract/usage':
+    'the record of a call: its columns, filters, CSV, queries over the tables of records; what calls would have cost',
   'contract/ledger': 'what a ledger says to those who only read it',
   'contract/activity': 'recent and refused calls, as the console reads them',
   'contract/objects': 'the frozen view of all objects, their Secrets and ids, and what the operator makes of them',
@@ -515,8 +516,7 @@ export const PURE: readonly RegExp[] = [
   /^kube\/parse-/,
   /^operator\/sources\/cluster\/parse-/,
   /^operator\/security\/(?:fingerprint|gateway-key|previous-keys)/,
-  /^contract\/(?:activity|ledger|objects|price|snapshot)\//,
-  /^contract\/usage\/(?:catalog-diff|csv|filter|optional-fields|record|repriced-call|rows|schema|stream)/,
+  /^contract\//,
   /^runtime\/(?:backoff|mutex)/,
   /^operator\/reconcile\/(?:last-good|known-spending)/,
   /^operator\/xds\/envoy\//,

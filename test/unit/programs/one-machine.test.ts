@@ -6,6 +6,7 @@ import { test } from 'vitest';
 import type { TestContext } from 'vitest';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { LedgerReader } from '#ledger/spending.ts';
+import type { ApplyResult } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
 import { SYSTEM_CLOCK } from '#runtime/clock.ts';
@@ -13,7 +14,6 @@ import { InvalidManifests } from '#manifests/diagnostic.ts';
 import type { Diagnostic } from '#manifests/diagnostic.ts';
 import { startOperator } from '../../../programs/one-machine/operator.ts';
 import type { Operator, OperatorOptions } from '../../../programs/one-machine/operator.ts';
-import type { PublishResult } from '../../../operator/reconcile/controller.ts';
 import type { MintedKey } from '../../../operator/reconcile/mint-keys.ts';
 import { GATEWAY_NAMESPACE, platformManifest, temporaryFolder } from '../operator/support.ts';
 
@@ -57,7 +57,7 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
     dataDir: data,
     gatewayNamespace: GATEWAY_NAMESPACE,
     log: { info: note, warn: note, error: note },
-    publish(snapshot): PublishResult {
+    publish(snapshot): ApplyResult {
       const rejected = validateSnapshot(snapshot);
       if (rejected.length > 0) return { accepted: false, rejected };
       latest = snapshot;

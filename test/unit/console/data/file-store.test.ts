@@ -12,6 +12,7 @@ import { openEmbeddedLedger } from '../../../../dataplane/ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { openFileUsageStore } from '../../../../console/data/file-store.ts';
+import { openUsageFile } from '../../../../dataplane/ledger/embedded/usage-file.ts';
 import { addRecords, deleteOldest, refundRecord } from '../../../support/usage-rows.ts';
 import { holdRequest, origin, progress, settlement } from '../../dataplane/ledger/calls.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './cases.ts';
@@ -81,7 +82,7 @@ describe("the usage of a ledger's file", () => {
         const path = newPath();
         const db = openFile(path);
         let nowMs = NOON_MS;
-        const book = openFileUsageStore(path);
+        const book = openFileUsageStore(path, openUsageFile);
         let all: UsageRecord[] = [];
         let late: UsageRecord[] = [];
         let number = 0;
@@ -116,7 +117,7 @@ describe("the usage of a ledger's file", () => {
   it('reads the records of a real ledger, and continues with a replaced file', async () => {
     const path = newPath();
     const query = { accounts: ['team-a/team-a'] };
-    const book = openFileUsageStore(path);
+    const book = openFileUsageStore(path, openUsageFile);
     await assert.rejects(book.sums(query), LedgerUnavailable); // not there yet
     const fill = async (costs: readonly bigint[]): Promise<void> => {
       const ledger = await openEmbeddedLedger({ path, clock: () => NOON_MS });
@@ -154,7 +155,7 @@ describe("the usage of a ledger's file", () => {
     settle(db, named('c2', 'key-2', {}));
     settle(db, named('c3', 'key-3', { keyName: 'theirs', account: 'team-b/main' }));
     db.exec("DELETE FROM usage WHERE key_uid = 'key-1'");
-    const book = openFileUsageStore(path);
+    const book = openFileUsageStore(path, openUsageFile);
     assert.deepEqual([...(await book.keyNames(['team-a/main']))], [['key-1', { name: 'ci', account: 'team-a/main' }]]);
     assert.equal((await book.keyNames(['team-a/main', 'team-b/main'])).get('key-3')?.name, 'theirs');
     book.close();
@@ -172,7 +173,7 @@ describe("the usage of a ledger's file", () => {
       );
     db.exec('COMMIT');
     db.close();
-    const book = openFileUsageStore(path);
+    const book = openFileUsageStore(path, openUsageFile);
     const descriptors = (): number => readdirSync('/proc/self/fd').length;
     await book.sums({ accounts: ['team-b/main'] });
     const open = descriptors();
@@ -209,7 +210,7 @@ describe("the usage of a ledger's file", () => {
       for (let at = 0; at < calls; at++) settle(db, recordOf(SOME, `call-${at}`));
       db.close();
     };
-    const book = openFileUsageStore(path);
+    const book = openFileUsageStore(path, openUsageFile);
     const count = async (): Promise<number> => (await book.sums({ accounts: [SOME.account] })).all.calls;
     fill(9);
     assert.equal(await count(), 9);
@@ -235,7 +236,7 @@ describe("the usage of a ledger's file", () => {
     }));
     if (mine) settle(db, mine);
     if (theirs) settle(db, theirs);
-    const book = openFileUsageStore(path);
+    const book = openFileUsageStore(path, openUsageFile);
     for (const before of ['', '-', '1-2', '../..', 'zzzzzzzzzzzzzzzzzzzz-1-1', 'zzzzzzzz-zzzzzz-zzzzzz'])
       assert.deepEqual((await book.page({ accounts: ['team-a/main'] }, { size: 5, before })).calls, [mine]);
     book.close();
@@ -249,7 +250,7 @@ describe("the usage of a ledger's file", () => {
     for (let at = 0; at < 20_000; at++)
       settle(db, recordOf({ ...SOME, account: ACCOUNTS[at % 3] ?? '', createdMs: NOON_MS - at }, `call-${at}`));
     db.exec('COMMIT');
-    const book = openFileUsageStore(path);
+    const book = openFileUsageStore(path, openUsageFile);
     let turns = 0;
     const counting = setInterval(() => {
       turns++;

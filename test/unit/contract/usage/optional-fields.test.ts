@@ -7,7 +7,7 @@ import { openFile } from '../../../../dataplane/ledger/embedded/schema.ts';
 import { admitOperation, settleOperation, textOf } from '../../../../dataplane/ledger/valkey/operations.ts';
 import { parseJob, parseRecord } from '../../../../dataplane/ledger/valkey/replies.ts';
 import type { RecordReply } from '../../../../dataplane/ledger/valkey/replies.ts';
-import { openUsageMirror } from '#usage/mirror.ts';
+import { openUsageMirror } from '../../../../console/data/usage-mirror.ts';
 import { OPTIONAL_FIELDS } from '#usage/optional-fields.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { correctedRow, CORRECTED_COLUMNS, decodeRecord, RECORD_COLUMNS, recordRow } from '#usage/rows.ts';

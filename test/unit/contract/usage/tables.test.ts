@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { openFile } from '../../../../dataplane/ledger/embedded/schema.ts';
 import type { CallStatus } from '#usage/record.ts';
-import { readUsageFile } from '#usage/file.ts';
+import { readUsageFile } from '../../../../dataplane/ledger/embedded/usage-file.ts';
 import { CALL_COLUMNS } from '#usage/schema.ts';
 import { USAGE_QUERIES, UsageTables } from '#usage/tables.ts';
 import { addRecords, deleteOldest, refundRecord } from '../../../support/usage-rows.ts';

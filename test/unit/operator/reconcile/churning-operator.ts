@@ -9,7 +9,8 @@ import { SYSTEM_CLOCK } from '#runtime/clock.ts';
 import { admitObjects } from '../../../../operator/sources/cluster/admit-object.ts';
 import type { WatchEvent } from '#kube/client.ts';
 import { provideCluster } from '../../../../operator/sources/cluster/provider.ts';
-import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';
+import { Controller } from '../../../../operator/reconcile/controller.ts';
+import { createValidPublisher } from '../../../../operator/reconcile/last-good.ts';
 import { clusterKeys } from '../../../../operator/reconcile/cluster-keys.ts';
 import { createClusterCache } from '../../../../operator/store/cluster-cache.ts';
 import type { StatusBody } from '#objects/live-object.ts';
@@ -167,7 +168,7 @@ const writer = new StatusWriter({
   log: LOG,
   writesPerSecond: 1_000_000,
   desired: (id) => {
-    const status = controller.status(id);
+    const status = controller.status(id)?.status;
     return status && { ...status };
   },
   live: (id) => {
@@ -177,10 +178,10 @@ const writer = new StatusWriter({
   apply: (target, _owner, part) => Promise.resolve(written(target, part)),
   remove: () => Promise.resolve('Written'),
 });
-const controller: ClusterController = new ClusterController({
+const controller: Controller = new Controller({
   gatewayNamespace: GATEWAY,
-  provider,
-  writer,
+  source: provider,
+  statuses: writer,
   clock: SYSTEM_CLOCK,
   meter: METER,
   log: LOG,
@@ -195,10 +196,13 @@ const controller: ClusterController = new ClusterController({
     leading: () => leads,
   }),
   proxies: {
-    publish(snapshot) {
-      distribution.publish(snapshot);
-      published.resolve();
-    },
+    publish: createValidPublisher({
+      publish(snapshot) {
+        distribution.publish(snapshot);
+        published.resolve();
+      },
+      log: LOG,
+    }),
     progress: (id) => distribution.progress(id),
   },
 });

@@ -9,6 +9,7 @@ import { test, vi } from 'vitest';
 import type { TestContext } from 'vitest';
 import { parse } from 'yaml';
 import { generateKey, mintKeys } from '../../../../operator/reconcile/mint-keys.ts';
+import { createMintBackoff } from '../../../../operator/reconcile/mint-backoff.ts';
 import type { MintResult, MintedKey } from '../../../../operator/reconcile/mint-keys.ts';
 import { openMintedSecrets } from '../../../../operator/reconcile/minted-secrets.ts';
 import type { MintedSecrets } from '../../../../operator/reconcile/minted-secrets.ts';
@@ -34,7 +35,7 @@ interface Minter {
   readonly data: string;
   readonly minted: MintedSecrets;
   readonly told: MintedKey[];
-  readonly mint: (resources: Resources, nowMs?: number) => Promise<MintResult>;
+  readonly mint: (resources: Resources, nowMs?: number) => Promise<MintResult & { readonly resources: Resources }>;
 }
 
 async function minter(t: TestContext, data?: string): Promise<Minter> {
@@ -45,8 +46,12 @@ async function minter(t: TestContext, data?: string): Promise<Minter> {
     data: folder,
     minted,
     told,
-    mint: (resources, nowMs = NOW_MS) =>
-      mintKeys(resources, nowMs, { gatewayNamespace: GATEWAY_NAMESPACE, minted, onMinted: (key) => told.push(key) }),
+    mint: async (resources, nowMs = NOW_MS) => {
+      const onMinted = (key: MintedKey): void => void told.push(key);
+      const options = { gatewayNamespace: GATEWAY_NAMESPACE, minted, backoff: createMintBackoff(), onMinted };
+      const result = await mintKeys(resources, nowMs, options);
+      return { ...result, resources: minted.joined(resources) };
+    },
   };
 }
 
@@ -180,10 +185,10 @@ test('a damaged file is not overwritten: the known key continues, and after a re
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 
   const restarted = await minter(t, data);
-  const { failures, resources: awaited, retry } = await restarted.mint(manifests());
+  const { failures, resources: awaited, retryAtMs } = await restarted.mint(manifests());
   assert.deepEqual(hashesOf(awaited), []);
   assert.match(failures.get('team-a/ci') ?? '', /damaged.*ci-key\.yaml/);
-  assert.equal(retry, false, 'only a hand can mend it');
+  assert.equal(retryAtMs, undefined, 'only a hand can mend it');
   assert.equal(await readFile(path, 'utf8'), 'apiVersion: v1\nkind: Sec');
   assert.equal(restarted.told.length, 0);
 });
@@ -191,8 +196,11 @@ test('a damaged file is not overwritten: the known key continues, and after a re
 test('a key that cannot be written is not used, and is written once that is possible', async (t) => {
   const { data, told, mint } = await minter(t);
   await mkdir(join(data, 'secrets/team-a/ci-key.yaml'), { recursive: true }); // a folder where the file should be
-  const { resources, failures, retry } = await mint(manifests());
-  assert.deepEqual([told.length, hashesOf(resources), [...failures.keys()], retry], [0, [], ['team-a/ci'], true]);
+  const { resources, failures, retryAtMs } = await mint(manifests());
+  assert.deepEqual(
+    [told.length, hashesOf(resources), [...failures.keys()], retryAtMs],
+    [0, [], ['team-a/ci'], NOW_MS + 1000],
+  );
   assert.deepEqual(await readdir(join(data, 'secrets/team-a')), ['ci-key.yaml'], 'no partial file stays');
   await rm(join(data, 'secrets/team-a/ci-key.yaml'), { recursive: true });
   assert.equal((await mint(manifests())).failures.size, 0);
@@ -351,6 +359,7 @@ spec: {groupRef: {name: main}, accountRef: {name: team}}
   const { retryAtMs } = await mintKeys(resources, NOW_MS, {
     gatewayNamespace: GATEWAY_NAMESPACE,
     atMost: 20,
+    backoff: createMintBackoff(),
     onMinted: () => undefined,
     minted: {
       joined: (all) => all,

@@ -62,7 +62,7 @@ async function turns(): Promise<void> {
     });
 }
 
-const again = (againInMs: number) => (): RunResult => ({ againInMs, retry: false });
+const again = (againInMs: number) => (): RunResult => ({ againInMs });
 
 test('handles a change at once, also if the clock jumped past its sleep', async () => {
   const { loop, runs, setClock, pass } = setUp(again(HOUR_MS / 2));
@@ -113,7 +113,7 @@ test('settled resolves at once when idle, otherwise when all changes are process
     await new Promise<void>((resolve) => {
       release = resolve;
     });
-    return { retry: false };
+    return {};
   });
   await loop.settled();
   let settledAfter = -1;
@@ -154,7 +154,7 @@ test('rests for as long as a run took, so that changes can be read meanwhile', a
   let takesMs = 0;
   const scene = setUp(() => {
     scene.setClock(takesMs);
-    return { retry: false };
+    return {};
   }, 50);
   const { loop, runs, pass } = scene;
   for (const { tookMs, restMs } of [
@@ -182,7 +182,7 @@ test('rests also before the run for what changed during a run', async () => {
       release = resolve;
     });
     scene.setClock(40);
-    return { retry: false };
+    return {};
   }, 50);
   const { loop, runs, pass } = scene;
   loop.changed();

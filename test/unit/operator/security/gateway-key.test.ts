@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { loadGatewayKey } from '../../../../operator/security/cluster-gateway-key.ts';
+import { keepGatewayKey } from '../../../../operator/security/cluster-gateway-key.ts';
+import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 import { openGatewayKey } from '../../../../operator/security/folder-gateway-key.ts';
 import { KubeError } from '#kube/errors.ts';
-import type { KubeJson, KubeRequest } from '#kube/client.ts';
+import type { KubeClient, KubeJson, KubeRequest } from '#kube/client.ts';
 import { withFingerprints } from '../../../../operator/security/fingerprint.ts';
 import { deriveKey } from '../../../../operator/security/gateway-key.ts';
 import { hasForgedPreviousKeys, macOfPreviousKeys } from '../../../../operator/security/previous-keys.ts';
@@ -90,7 +91,8 @@ describe("the gateway's own key", () => {
   function server(faults: (KubeError | undefined)[] = []) {
     let stored: { readonly metadata: unknown; readonly data: Readonly<Record<string, string>> } | undefined;
     return {
-      request: ({ method, body }: KubeRequest): Promise<KubeJson> => {
+      request: ({ method, path, body }: KubeRequest): Promise<KubeJson> => {
+        if (path.includes('fieldSelector')) return Promise.resolve({ metadata: {}, items: [] });
         const fault = faults.shift();
         if (fault) return Promise.reject(fault);
         if (method === 'POST' && stored) return Promise.reject(statusError(409));
@@ -104,53 +106,64 @@ describe("the gateway's own key", () => {
     return new KubeError('no', { status });
   }
 
+  /** A replica that keeps the key, with what it reports. */
+  function replica(client: Pick<KubeClient, 'request'>) {
+    const clock = fakeClock();
+    const warnings: unknown[] = [];
+    const problems: string[] = [];
+    const log = { ...NO_LOG, warn: (...line: unknown[]) => void warnings.push(line) };
+    const key = keepGatewayKey(
+      {
+        client: { ...client, watch: quiet },
+        clock,
+        meter: NO_METER,
+        log,
+        namespace: 'gateway',
+        leading: () => true,
+        onRestored: () => undefined,
+      },
+      (problem) => problems.push(problem),
+    );
+    return { key, clock, warnings, problems };
+  }
+
   it('is the same for two replicas that start at once', async () => {
     const client = server();
-    const log = { warn: () => undefined };
-    const options = {
-      client,
-      namespace: 'gateway',
-      log,
-      onProblem: () => undefined,
-      signal: new AbortController().signal,
-    };
-    const [one, two] = await Promise.all([loadGatewayKey(options), loadGatewayKey(options)]);
-    assert.equal(one.length, 32);
+    const replicas = [replica(client), replica(client)];
+    const [one, two] = await Promise.all(replicas.map(({ key }) => key.first));
+    assert.equal(one?.length, 32);
     assert.deepEqual(one, two);
+    for (const { key } of replicas) await key.stop();
   });
 
   it('is requested again until the API server responds, and not after shutdown', async () => {
-    const abort = new AbortController();
-    const warnings: unknown[] = [];
-    const problems: string[] = [];
-    const log = {
-      warn: (...line: unknown[]) => {
-        warnings.push(line);
-      },
-    };
-    const key = await loadGatewayKey({
-      client: server([statusError(403)]),
-      namespace: 'gateway',
-      log,
-      signal: abort.signal,
-      onProblem: (problem) => {
-        problems.push(problem);
-      },
-    });
-    assert.equal(key.length, 32);
+    const { key, clock, warnings, problems } = replica(server([statusError(403)]));
+    await clock.pass(1_000);
+    assert.equal((await key.first).length, 32);
     assert.equal(warnings.length, 1);
     assert.match(problems.join(), /^the Secret model-gateway-key: /);
-    abort.abort();
-    const client = { request: () => Promise.reject(statusError(403)) };
-    await assert.rejects(
-      loadGatewayKey({
-        client,
-        namespace: 'gateway',
-        log,
-        signal: abort.signal,
-        onProblem: () => undefined,
-      }),
-      /abort/i,
-    );
+    await key.stop();
+
+    let requests = 0;
+    const stopped = replica({
+      request() {
+        requests += 1;
+        return Promise.reject(statusError(403));
+      },
+    });
+    await clock.pass(0);
+    await stopped.key.stop();
+    await assert.rejects(stopped.key.first, /stopped before/);
+    const before = requests;
+    await stopped.clock.pass(60_000);
+    assert.equal(requests, before);
   });
 });
+
+/** A watch without events. */
+async function* quiet(_path: string, signal: AbortSignal): AsyncGenerator<never> {
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+  yield* [];
+}

@@ -113,7 +113,6 @@ export class Replica {
     this.#evaluator = new ProgrammedEvaluator({
       clock: {
         nowMs: () => Date.now(),
-        random: () => 0.5,
         after(ms, run) {
           const timer = setTimeout(run, ms);
           return () => clearTimeout(timer);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, it } from 'vitest';
 import type { StreamId, StreamRecord } from '#usage/stream.ts';
-import { openUsageMirror } from '#usage/mirror.ts';
+import { openUsageMirror } from '../../../../console/data/usage-mirror.ts';
 import { openValkeyUsageStore } from '../../../../console/data/valkey-store.ts';
 import { NOON_MS, recordOf } from './cases.ts';
 
@@ -163,7 +163,7 @@ describe('the file of the usage mirror', () => {
         parentPort.postMessage(mirror.streams().length);
         mirror.close();
       });`,
-      { eval: true, workerData: { path, module: import.meta.resolve('#usage/mirror.ts') } },
+      { eval: true, workerData: { path, module: import.meta.resolve('../../../../console/data/usage-mirror.ts') } },
     );
     assert.deepEqual(await once(worker, 'message'), [1]);
     assert.deepEqual(mirror.streams(), []);

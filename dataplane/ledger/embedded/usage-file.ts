@@ -3,12 +3,12 @@
  * reach the file within seconds.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { decodeRecord, RECORD_COLUMNS } from './rows.ts';
-import { prepareRows, rowsOf } from './sqlite.ts';
-import { matchesFilter } from './filter.ts';
-import type { UsageFilter } from './filter.ts';
-import type { UsageRecord } from './record.ts';
-import { UsageTables } from './tables.ts';
+import { decodeRecord, RECORD_COLUMNS } from '#usage/rows.ts';
+import { prepareRows, rowsOf } from '#usage/sqlite.ts';
+import { matchesFilter } from '#usage/filter.ts';
+import type { UsageFilter } from '#usage/filter.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import { UsageTables } from '#usage/tables.ts';
 
 const COLUMNS = RECORD_COLUMNS.join(', ');
 const BUSY_TIMEOUT_MS = 5_000;
@@ -33,14 +33,8 @@ export function* readUsageFile(path: string, filter: UsageFilter): Generator<Usa
   }
 }
 
-/** An open file for repeated queries. */
-export interface UsageFile {
-  readonly tables: UsageTables;
-  close(): void;
-}
-
-/** Throws if the file is missing, is not a ledger, or has an older schema. */
-export function openUsageFile(path: string): UsageFile {
+/** Opens the file for repeated queries. Throws if the file is missing, is not a ledger, or has an older schema. */
+export function openUsageFile(path: string): { readonly tables: UsageTables; close(): void } {
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     return { tables: new UsageTables(db), close: () => db.close() };

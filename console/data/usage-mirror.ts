@@ -7,13 +7,13 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '#runtime/owner-only.ts';
-import { OPTIONAL_FIELDS } from './optional-fields.ts';
-import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './rows.ts';
-import type { Row } from './rows.ts';
-import { prepareRows, rowsOf, sqliteCode } from './sqlite.ts';
-import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from './schema.ts';
-import { UsageTables } from './tables.ts';
-import type { StreamId, StreamRecord } from './stream.ts';
+import { OPTIONAL_FIELDS } from '#usage/optional-fields.ts';
+import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from '#usage/rows.ts';
+import type { Row } from '#usage/rows.ts';
+import { prepareRows, rowsOf, sqliteCode } from '#usage/sqlite.ts';
+import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '#usage/schema.ts';
+import { UsageTables } from '#usage/tables.ts';
+import type { StreamId, StreamRecord } from '#usage/stream.ts';
 
 /** How far an account's stream has been copied. */
 export interface MirroredStream {
