@@ -1,17 +1,14 @@
 /** Checks the books as a whole: records add up to what is spent, and keys are told the same. */
 import { ANSWER_MS } from './admin.ts';
-import { ACCOUNT_NAMES, KEY_NAMES, KEYS, keyString } from './config.ts';
-import type { KeyName } from './config.ts';
+import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, KEYS, keyString } from './config.ts';
+import type { AccountLimit, KeyName } from './config.ts';
 import { uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tally } from './ledger-file.ts';
+import { windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
 
-/** `records`: all that there are. A key's spending is that of its period. */
-export function balance(
-  { accountSpent, spent }: Tally,
-  records: readonly LedgerRecord[],
-  nowMs = Date.now(),
-): string[] {
+/** `records`: all that there are. Keys whose spending is that of a window are left out (windows.ts). */
+export function balance({ accountSpent, spent }: Tally, records: readonly LedgerRecord[]): string[] {
   const sum = (mine: readonly LedgerRecord[]): bigint =>
     mine.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
   return [
@@ -20,32 +17,24 @@ export function balance(
       said: accountSpent[name],
       total: sum(records.filter(({ account }) => account === `team/${name}`)),
     })),
-    ...KEY_NAMES.map((name) => ({
+    ...KEY_NAMES.filter((name) => !windowOfKey(name)).map((name) => ({
       name: `key ${name}`,
       said: spent[name],
-      total: sum(
-        records.filter(({ key, createdMs }) => key === uidOf(name) && createdMs >= periodStartMs(name, nowMs)),
-      ),
+      total: sum(records.filter(({ key }) => key === uidOf(name))),
     })),
   ]
     .filter(({ said, total }) => said !== total)
     .map(({ name, said, total }) => `${name} has spent ${said}, and its records add up to ${total}`);
 }
 
-function periodStartMs(name: KeyName, nowMs: number): number {
-  const now = new Date(nowMs);
-  switch (KEYS[name].period) {
-    case 'Never':
-      return 0;
-    case 'Daily':
-      return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
-    case 'Monthly':
-      return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
-  }
-}
-
 /** What a member tells keys of their money is what is in the books. */
 export async function keysTell(world: World, member: number): Promise<string[]> {
+  const found = await askKeys(world, member);
+  // a window may have ended between the two
+  return found.length === 0 ? [] : askKeys(world, member);
+}
+
+async function askKeys(world: World, member: number): Promise<string[]> {
   const [tally, url] = [await world.books.tally(), await world.url(member)];
   const { keys } = world.config;
   const told = KEY_NAMES.filter((name) => keys[name].enabled).map((name) => keyTells({ world, tally, url }, name));
@@ -67,16 +56,29 @@ async function keyTells({ world: { config }, tally, url }: Asking, name: KeyName
     spent_usd?: string;
     held_usd?: string;
     balance_usd?: string;
+    account_limits?: readonly { readonly spent_usd: string }[];
     error?: { code?: string };
   };
+  const limits = config.accountLimits[KEYS[name].account];
   const left = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
-  const expected = [tally.spent[name], 0n, left].map(String).join(', ');
-  const said = [body.spent_usd, body.held_usd, body.balance_usd].map((each) => String(nano(each ?? ''))).join(', ');
+  const expected = [tally.spent[name], 0n, left, ...limits.map((limit) => spentUnder(tally, name, limit))]
+    .map(String)
+    .join(', ');
+  const saidOfLimits = body.account_limits?.map(({ spent_usd: spent }) => spent) ?? [];
+  const said = [body.spent_usd, body.held_usd, body.balance_usd, ...saidOfLimits]
+    .map((each) => String(nano(each ?? '')))
+    .join(', ');
   return response.status === 200 && said === expected
     ? []
     : [
-        `${uidOf(name)} is told ${response.status} ${body.error?.code ?? ''}: spent, held, balance ${said}; the books say ${expected}`,
+        `${uidOf(name)} is told ${response.status} ${body.error?.code ?? ''}: spent, held, balance, spent under limits ${said}; the books say ${expected}`,
       ];
+}
+
+function spentUnder({ accountSpent, accountWindows }: Tally, name: KeyName, limit: AccountLimit): bigint {
+  const { account } = KEYS[name];
+  const index = ACCOUNT_WINDOWS.findIndex(({ kind, timeZone }) => kind === limit.window && timeZone === limit.timeZone);
+  return limit.window === 'Total' ? accountSpent[account] : (accountWindows[account][index]?.spentNanoUsd ?? 0n);
 }
 
 function nano(decimalUsd: string): bigint {

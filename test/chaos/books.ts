@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openValkeyReader } from '../../dataplane/ledger/valkey-reader.ts';
 import type { ValkeyReader } from '#ledger/shared-reader.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
-import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
+import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, KEYS } from './config.ts';
 import { byName, uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tally } from './ledger-file.ts';
 import type { Sample, Watch } from './watch.ts';
@@ -77,11 +77,12 @@ async function readTally(reader: ValkeyReader): Promise<Tally> {
   const [keys, accounts] = await Promise.all([
     Promise.all(
       KEY_NAMES.map(
-        async (name) =>
-          [name, await reader.readKey(uidOf(name), KEYS[name].period, `team/${KEYS[name].account}`)] as const,
+        async (name) => [name, await reader.readKey(uidOf(name), KEYS[name], `team/${KEYS[name].account}`)] as const,
       ),
     ),
-    Promise.all(ACCOUNT_NAMES.map(async (name) => [name, await reader.readAccount(`team/${name}`)] as const)),
+    Promise.all(
+      ACCOUNT_NAMES.map(async (name) => [name, await reader.readAccount(`team/${name}`, ACCOUNT_WINDOWS)] as const),
+    ),
   ]);
   const [key, account] = [new Map(keys), new Map(accounts)];
   return {
@@ -90,6 +91,8 @@ async function readTally(reader: ValkeyReader): Promise<Tally> {
     holds: byName(KEY_NAMES, () => 0),
     accountSpent: byName(ACCOUNT_NAMES, (name) => account.get(name)?.spentNanoUsd ?? 0n),
     accountHeld: byName(ACCOUNT_NAMES, (name) => account.get(name)?.heldNanoUsd ?? 0n),
+    startMs: byName(KEY_NAMES, (name) => key.get(name)?.periodStartMs ?? null),
+    accountWindows: byName(ACCOUNT_NAMES, (name) => account.get(name)?.windows ?? []),
   };
 }
 

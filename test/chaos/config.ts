@@ -3,7 +3,9 @@
  * are. The manifests are written from it, and the reconciliation reads the same, so that the two cannot differ. Money
  * is nano-USD.
  */
+import type { CalendarWindow, PeriodOf, SpendingWindow } from '#ledger/spending.ts';
 import { keyManifest } from '../support/manifests.ts';
+import { FAST_ZONE } from './fast-zone.ts';
 import { costField, costsManifest, dollarFields, extrasOf, imageFields, lengthFields } from './price-extras.ts';
 
 export const KEY_NAMES = ['free', 'lower', 'refuse', 'smart', 'cheap', 'dear', 'daily', 'solo'] as const;
@@ -16,22 +18,39 @@ export const CHAT_MODELS = ['gpt-model', 'claude-model', 'mixed-model', 'flat-mo
 export type ModelName =
   (typeof CHAT_MODELS)[number] | 'image-model' | 'sized-image-model' | 'film-model' | 'voice-model' | 'embed-model';
 
+interface FixedKey extends PeriodOf {
+  readonly account: AccountName;
+  readonly group: GroupName;
+  readonly whenShort: 'Lower' | 'Refuse';
+}
 /** The parts of a key that never change. */
-export const KEYS: Readonly<
-  Record<
-    KeyName,
-    { account: AccountName; group: GroupName; whenShort: 'Lower' | 'Refuse'; period: 'Never' | 'Daily' | 'Monthly' }
-  >
-> = {
+export const KEYS: Readonly<Record<KeyName, FixedKey>> = {
   free: { account: 'shared', group: 'main', whenShort: 'Lower', period: 'Never' },
-  lower: { account: 'shared', group: 'main', whenShort: 'Lower', period: 'Never' },
+  lower: { account: 'shared', group: 'main', whenShort: 'Lower', period: 'Daily', timeZone: FAST_ZONE },
   refuse: { account: 'shared', group: 'main', whenShort: 'Refuse', period: 'Never' },
-  smart: { account: 'shared', group: 'smart', whenShort: 'Lower', period: 'Never' },
-  cheap: { account: 'shared', group: 'cheap', whenShort: 'Lower', period: 'Never' },
+  smart: { account: 'shared', group: 'smart', whenShort: 'Lower', period: 'Weekly', timeZone: FAST_ZONE },
+  cheap: { account: 'shared', group: 'cheap', whenShort: 'Lower', period: 'Weekly', timeZone: 'Asia/Kathmandu' },
   dear: { account: 'own', group: 'dear', whenShort: 'Lower', period: 'Monthly' },
   daily: { account: 'own', group: 'main', whenShort: 'Refuse', period: 'Daily' },
-  solo: { account: 'own', group: 'smart', whenShort: 'Lower', period: 'Never' },
+  solo: { account: 'own', group: 'smart', whenShort: 'Lower', period: 'Monthly', timeZone: FAST_ZONE },
 };
+
+/** The windows that an account may have a limit in. */
+export const ACCOUNT_WINDOWS = [
+  { kind: 'Day', timeZone: FAST_ZONE },
+  { kind: 'Week', timeZone: FAST_ZONE },
+  { kind: 'Month', timeZone: FAST_ZONE },
+  { kind: 'Day', timeZone: 'America/St_Johns' },
+  { kind: 'Week', timeZone: 'Asia/Kathmandu' },
+  { kind: 'Month', timeZone: 'UTC' },
+] as const satisfies readonly CalendarWindow[];
+
+/** A limit of spec.limits. */
+export interface AccountLimit {
+  readonly window: SpendingWindow;
+  readonly timeZone: string;
+  readonly nanoUsd: bigint;
+}
 
 export const MEASURES = ['requestsPerMinute', 'inputTokensPerMinute', 'outputTokensPerMinute'] as const;
 export type Measure = (typeof MEASURES)[number];
@@ -67,6 +86,8 @@ export interface Price {
 export interface Config {
   readonly keys: Readonly<Record<KeyName, KeyConfig>>;
   readonly creditsNanoUsd: Readonly<Record<AccountName, bigint>>;
+  /** Of each account: in some of ACCOUNT_WINDOWS, and in total. */
+  readonly accountLimits: Readonly<Record<AccountName, readonly AccountLimit[]>>;
   readonly accountRates: Readonly<Record<AccountName, RateLimits>>;
   /** Price ratios. */
   readonly ratios: Readonly<Record<GroupName, string>>;
@@ -76,6 +97,13 @@ export interface Config {
 export type Edit =
   | { readonly kind: 'limit'; readonly key: KeyName; readonly addNanoUsd: bigint }
   | { readonly kind: 'credit'; readonly account: AccountName; readonly addNanoUsd: bigint }
+  /** `limit`: the position of the limit that changes; beyond the last one, nothing does. */
+  | {
+      readonly kind: 'account limit';
+      readonly account: AccountName;
+      readonly limit: number;
+      readonly addNanoUsd: bigint;
+    }
   | { readonly kind: 'price'; readonly model: ModelName; readonly ratio: string }
   | { readonly kind: 'ratio'; readonly group: GroupName; readonly ratio: string }
   | { readonly kind: 'rotate'; readonly key: KeyName }
@@ -96,6 +124,16 @@ export function edited(config: Config, edit: Edit): Config {
         creditsNanoUsd: {
           ...config.creditsNanoUsd,
           [edit.account]: notNegative(config.creditsNanoUsd[edit.account] + edit.addNanoUsd),
+        },
+      };
+    case 'account limit':
+      return {
+        ...config,
+        accountLimits: {
+          ...config.accountLimits,
+          [edit.account]: config.accountLimits[edit.account].map((limit, index) =>
+            index === edit.limit ? { ...limit, nanoUsd: notNegative(limit.nanoUsd + edit.addNanoUsd) } : limit,
+          ),
         },
       };
     case 'price':
@@ -274,7 +312,7 @@ function mainFields(name: string, price: Price): string {
 function keys({ keys: configs }: Config): string {
   return KEY_NAMES.map((name) => {
     const { limitNanoUsd, maxConcurrency, rates, enabled, rotation } = configs[name];
-    const { group, account, whenShort, period } = KEYS[name];
+    const { group, account, whenShort, period, timeZone } = KEYS[name];
     return keyManifest(
       name,
       keyString(name, rotation),
@@ -284,7 +322,7 @@ function keys({ keys: configs }: Config): string {
         `enabled: ${enabled}`,
         `quota: {limitUsd: ${
           limitNanoUsd === null ? 'Unlimited' : `"${usd(limitNanoUsd)}"`
-        }, period: ${period}, whenShort: ${whenShort}}`,
+        }, period: ${period}${zoneField(timeZone)}, whenShort: ${whenShort}}`,
         ...(maxConcurrency === null ? [] : [`maxConcurrency: ${maxConcurrency}`]),
         ...(rateField(rates) === '' ? [] : [rateField(rates).slice(2)]),
       ].join('\n'),
@@ -292,12 +330,20 @@ function keys({ keys: configs }: Config): string {
   }).join('');
 }
 
-function accounts({ creditsNanoUsd, accountRates }: Config): string {
+function accounts({ creditsNanoUsd, accountLimits, accountRates }: Config): string {
   return ACCOUNT_NAMES.map(
     (name) =>
-      `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]` +
-      `${rateField(accountRates[name])}}\n`,
+      `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}], ` +
+      `limits: [${accountLimits[name].map(limitManifest).join(', ')}]${rateField(accountRates[name])}}\n`,
   ).join('---\n');
+}
+
+function limitManifest({ nanoUsd, window, timeZone }: AccountLimit): string {
+  return `{usd: "${usd(nanoUsd)}", period: ${window}${zoneField(timeZone)}}`;
+}
+
+function zoneField(timeZone: string | undefined): string {
+  return timeZone === undefined ? '' : `, timeZone: ${timeZone}`;
 }
 
 /** Nano-USD as a decimal of USD. */

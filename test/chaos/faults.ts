@@ -10,7 +10,8 @@ import type { AccountName, Edit, KeyName } from './config.ts';
 import { between, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
 import { planEdit } from './plan.ts';
-import type { LedgerKind } from './store.ts';
+import { LOST_BALANCES } from './store.ts';
+import type { LedgerKind, LostBalance } from './store.ts';
 import type { World } from './world.ts';
 
 type Strike =
@@ -22,7 +23,7 @@ type Strike =
   | { readonly kind: 'lose answers' | 'lose requests' | 'delay'; readonly member: number; readonly ms: number }
   | { readonly kind: 'full disk'; readonly member: number; readonly ms: number; readonly bytes: number }
   | { readonly kind: 'kill server' | 'stop server'; readonly server: number; readonly ms: number }
-  | { readonly kind: 'lose balance'; readonly owner: KeyName | AccountName };
+  | { readonly kind: 'lose balance'; readonly owner: KeyName | AccountName; readonly what: LostBalance };
 
 /** `edit`: made at once, while the fault lasts. `goesOn`: the next fault does not wait for its end. */
 type Fault = Strike & { readonly edit: Edit | undefined; readonly goesOn: boolean };
@@ -95,7 +96,7 @@ function planStrike(dice: Dice, kind: Strike['kind'], members: number): Strike {
     case 'stop server':
       return { kind, server: member, ms: between(dice, 100, 1_500) };
     case 'lose balance':
-      return { kind, owner: dice.pick([...ACCOUNT_NAMES, ...KEY_NAMES]) };
+      return { kind, owner: dice.pick([...ACCOUNT_NAMES, ...KEY_NAMES]), what: dice.pick(LOST_BALANCES) };
     case 'full disk':
       return {
         // some longer than a hold waits for the disk
@@ -154,7 +155,7 @@ async function inject(world: World, fault: Fault, ends: EventEmitter): Promise<v
     case 'disconnect':
       return world.disconnect();
     case 'lose balance':
-      return world.loseBalance(fault.owner);
+      return world.loseBalance(fault.owner, fault.what);
     case 'delay':
       return world.disturb(fault.member, { kind: 'delay', ms: SLOW_MS }, fault.ms);
     default:

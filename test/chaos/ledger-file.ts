@@ -4,10 +4,11 @@
  */
 import { join } from 'node:path';
 import type { Hold } from '../../dataplane/ledger/balances.ts';
-import { readKeySpending } from '../../dataplane/ledger/ledger-core.ts';
+import { readAccountSpending, readKeySpending } from '../../dataplane/ledger/ledger-core.ts';
 import type { BillLine } from '#price/bill.ts';
 import { readLedgerOnDisk } from '../support/ledger-on-disk.ts';
-import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
+import type { WindowSpending } from '#ledger/spending.ts';
+import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, KeyName } from './config.ts';
 
 export interface Tokens {
@@ -51,6 +52,10 @@ export interface Tally {
   readonly heldByCall?: ReadonlyMap<string, bigint>;
   readonly accountSpent: Readonly<Record<AccountName, bigint>>;
   readonly accountHeld: Readonly<Record<AccountName, bigint>>;
+  /** When a key's current period began; null: it has none. */
+  readonly startMs: Readonly<Record<KeyName, number | null>>;
+  /** In the current ones of ACCOUNT_WINDOWS. */
+  readonly accountWindows: Readonly<Record<AccountName, readonly WindowSpending[]>>;
 }
 
 /** The key's identity in the ledger. */
@@ -72,16 +77,19 @@ export function readTally(dataDir: string, nowMs = Date.now()): Tally | undefine
   const holds = [...balances.holds.values()];
   const heldOf = (of: (hold: Hold) => boolean): bigint =>
     holds.reduce((sum, hold) => (of(hold) ? sum + hold.grantedNanoUsd : sum), 0n);
+  const keys = byName(KEY_NAMES, (name) => readKeySpending(balances, uidOf(name), { ...KEYS[name], nowMs }));
   return {
-    spent: byName(
-      KEY_NAMES,
-      (name) => readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd,
-    ),
-    held: byName(KEY_NAMES, (name) => heldOf(({ key }) => key.uid === uidOf(name))),
+    spent: byName(KEY_NAMES, (name) => keys[name].spentNanoUsd),
+    startMs: byName(KEY_NAMES, (name) => keys[name].periodStartMs),
+    held: byName(KEY_NAMES, (name) => keys[name].heldNanoUsd),
     heldByCall: new Map(holds.map(({ origin: { callId }, grantedNanoUsd }) => [callId, grantedNanoUsd])),
     holds: byName(KEY_NAMES, (name) => holds.filter(({ key }) => key.uid === uidOf(name)).length),
     accountSpent: byName(ACCOUNT_NAMES, (name) => balances.accounts.get(`team/${name}`)?.spentNanoUsd ?? 0n),
     accountHeld: byName(ACCOUNT_NAMES, (name) => heldOf(({ account }) => account.id === `team/${name}`)),
+    accountWindows: byName(
+      ACCOUNT_NAMES,
+      (name) => readAccountSpending(balances.accounts.get(`team/${name}`), ACCOUNT_WINDOWS, nowMs).windows ?? [],
+    ),
   };
 }
 

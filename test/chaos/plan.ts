@@ -2,8 +2,18 @@
  * Plans a round from its seed and number alone: the configuration, every call and how its client behaves. In the same
  * way faults.ts decides what befalls the gateways, and fate.ts what the provider does.
  */
-import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
-import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price, RateLimits } from './config.ts';
+import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
+import type {
+  AccountLimit,
+  AccountName,
+  Config,
+  Edit,
+  KeyConfig,
+  KeyName,
+  ModelName,
+  Price,
+  RateLimits,
+} from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
 import { QUALITIES, REGION, SIZES } from './price-extras.ts';
@@ -45,7 +55,7 @@ export interface CallPlan {
 export interface RoundPlan {
   readonly seed: number;
   readonly round: number;
-  /** Limits and credits are what may be spent beyond what is spent at the start of the round. */
+  /** Limits and credits are what may be spent beyond what is spent at the start of the round, in its windows. */
   readonly config: Config;
   readonly calls: readonly CallPlan[];
 }
@@ -84,10 +94,10 @@ function planConfig(dice: Dice): Config {
   return {
     keys: {
       free: key(null),
-      lower: key(money(5, 90)),
+      lower: key(money(20, 200)),
       refuse: key(money(10, 200), null, { inputTokensPerMinute: between(dice, 6_000, 40_000) }),
       smart: key(money(50, 700)),
-      cheap: key(null, between(dice, 2, 5)),
+      cheap: key(money(60, 600), between(dice, 2, 5)),
       dear: key(money(60, 600), null, { outputTokensPerMinute: between(dice, 6_000, 40_000) }),
       daily: key(money(60, 500), null, { requestsPerMinute: between(dice, 10, 70) }),
       solo: key(null, between(dice, 3, 9), {
@@ -100,6 +110,7 @@ function planConfig(dice: Dice): Config {
       shared: { outputTokensPerMinute: between(dice, 60_000, 300_000) },
       own: { requestsPerMinute: between(dice, 60, 250) },
     },
+    accountLimits: { shared: planLimits(dice, money(300, 2400)), own: planLimits(dice, money(150, 1200)) },
     creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
     prices: {
@@ -116,6 +127,15 @@ function planConfig(dice: Dice): Config {
     },
   };
 }
+
+/** `nanoUsd`: of a short day; longer windows have more. */
+function planLimits(dice: Dice, nanoUsd: bigint): readonly AccountLimit[] {
+  const windows = [...ACCOUNT_WINDOWS.map(({ kind: window, timeZone }) => ({ window, timeZone })), TOTAL];
+  return windows
+    .filter(() => dice.chance(0.6))
+    .map((each, index) => ({ ...each, nanoUsd: nanoUsd + BigInt(index * dice.int(300)) * MILLI_USD }));
+}
+const TOTAL = { window: 'Total', timeZone: 'UTC' } as const;
 
 function tokenPrice(dice: Dice, model: number, completion: number): Price {
   return {
@@ -148,8 +168,19 @@ function ratio(dice: Dice, least: number, most: number): string {
 
 export function planEdit(dice: Dice): Edit {
   const money = (most: number): bigint => BigInt(between(dice, -most / 2, most)) * MILLI_USD;
-  const limited = dice.pick(['lower', 'refuse', 'smart', 'dear', 'daily'] as const);
-  switch (weighted(dice, { limit: 4, credit: 4, price: 3, ratio: 2, rotate: 1, enable: 1, concurrency: 1 })) {
+  const limited = dice.pick(['lower', 'refuse', 'smart', 'cheap', 'dear', 'daily'] as const);
+  switch (
+    weighted(dice, {
+      limit: 4,
+      credit: 4,
+      'account limit': 3,
+      price: 3,
+      ratio: 2,
+      rotate: 1,
+      enable: 1,
+      concurrency: 1,
+    })
+  ) {
     case 'limit':
       return { kind: 'limit', key: limited, addNanoUsd: money(150) };
     case 'credit':
@@ -158,6 +189,8 @@ export function planEdit(dice: Dice): Edit {
         account: dice.pick<AccountName>(['shared', 'own']),
         addNanoUsd: money(800),
       };
+    case 'account limit':
+      return { kind: 'account limit', account: dice.pick(ACCOUNT_NAMES), limit: dice.int(4), addNanoUsd: money(400) };
     case 'price':
       return planPrice(dice);
     case 'ratio':

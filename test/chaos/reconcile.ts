@@ -18,12 +18,15 @@ import { crowdedMinutes, refusedAsShort } from './minutes.ts';
 import { refusals } from './refusals.ts';
 import { beyondHolds, overcrowded, overspent } from './watch.ts';
 import type { Sample } from './watch.ts';
+import { overspentWindows } from './windows.ts';
 
 export interface Evidence {
   readonly calls: readonly CallLog[];
   readonly attempts: readonly Attempt[];
   /** The records of this round. */
   readonly records: readonly LedgerRecord[];
+  /** Those of the rounds before, with the same books. */
+  readonly earlierRecords: readonly LedgerRecord[];
   readonly samples: readonly Sample[];
   readonly happened: Happened;
   /** What the gateway wrote. */
@@ -47,6 +50,7 @@ export function reconcile(evidence: Evidence): string[] {
   return [
     ...happened.violations,
     ...overspent(samples, configs),
+    ...overspentWindows(evidence, configs),
     ...overcrowded(samples, configs),
     ...beyondHolds(samples, evidence.records),
     ...crowdedChannels(evidence),

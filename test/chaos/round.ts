@@ -5,8 +5,8 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { balance, keysTell } from './balance.ts';
-import { ACCOUNT_NAMES, KEY_NAMES, keyString } from './config.ts';
-import type { Config } from './config.ts';
+import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, keyString } from './config.ts';
+import type { AccountLimit, AccountName, Config, KeyName } from './config.ts';
 import { send } from './client.ts';
 import type { CallLog } from './client.ts';
 import { diceOf } from './dice.ts';
@@ -19,6 +19,7 @@ import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 import { refusedAsFull } from './refusals.ts';
 import type { LedgerKind } from './store.ts';
+import { contradictedWindows, isShort, windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
 
 export interface RoundResult {
@@ -78,13 +79,14 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const unrest = await quiet(world);
   const samples = await watch.stop();
   const { attempts, strange } = await world.provider.log();
-  const all = await world.books.records();
+  const [tally, all] = [await world.books.tally(), await world.books.records()];
   const evidence: Evidence = {
     calls,
     attempts,
     samples,
     happened: world.happened,
     records: all.filter(({ id }) => !world.seen.has(id)),
+    earlierRecords: all.filter(({ id }) => world.seen.has(id)),
     output: world.takeOutput(),
     beganAnewMs: beganAnew(world),
     earlier: world.recent,
@@ -102,7 +104,8 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...early.map(({ id }) => `the record ${id} is older than the round`),
       ...strange.map((each) => `the provider was sent ${each}`),
       ...(await world.books.contradictions()),
-      ...balance(await world.books.tally(), all),
+      ...balance(tally, all),
+      ...contradictedWindows(evidence, { tally, sinceMs: beganMs, config: world.config }),
       ...(await keysTell(world, round % world.members)),
       ...(await keptTell(world, { ...evidence, memberOf })),
       ...refusedAsFull(evidence, { pauses: evidence.happened.pauses, memberOf }),
@@ -131,9 +134,19 @@ async function longStop(
   await world.stop(member, { ms: LONG_STOP_MS, thenKill: false });
 }
 
-/** Limits are beyond what is spent already, and key strings are new ones. */
+/** Limits are beyond what is spent already in windows that are not short, and key strings are new ones. */
 async function absolute(config: Config, world: World): Promise<Config> {
   const tally = world.rounds === 0 ? undefined : await world.books.tally();
+  const spentBy = (name: KeyName): bigint => {
+    const window = windowOfKey(name);
+    return tally && !(window && isShort(window)) ? tally.spent[name] : 0n;
+  };
+  const spentUnder = (account: AccountName, { window, timeZone }: AccountLimit): bigint => {
+    if (!tally || window === 'Total') return tally?.accountSpent[account] ?? 0n;
+    const index = ACCOUNT_WINDOWS.findIndex((each) => each.kind === window && each.timeZone === timeZone);
+    const told = tally.accountWindows[account][index];
+    return isShort({ kind: window, timeZone }) ? 0n : (told?.spentNanoUsd ?? 0n);
+  };
   const rotation = 100 * world.rounds++;
   return {
     ...config,
@@ -142,9 +155,12 @@ async function absolute(config: Config, world: World): Promise<Config> {
       return {
         ...rest,
         rotation,
-        limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd + (tally?.spent[name] ?? 0n),
+        limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd + spentBy(name),
       };
     }),
+    accountLimits: byName(ACCOUNT_NAMES, (name) =>
+      config.accountLimits[name].map((limit) => ({ ...limit, nanoUsd: limit.nanoUsd + spentUnder(name, limit) })),
+    ),
     creditsNanoUsd: byName(ACCOUNT_NAMES, (name) => config.creditsNanoUsd[name] + (tally?.accountSpent[name] ?? 0n)),
   };
 }

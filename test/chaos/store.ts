@@ -23,6 +23,10 @@ export function keepsBooks(ledger: LedgerKind): boolean {
   return ledger !== 'forgetful';
 }
 
+/** What a store loses of an owner: its totals, what its windows are told from, or both. */
+export const LOST_BALANCES = ['totals', 'windows', 'both'] as const;
+export type LostBalance = (typeof LOST_BALANCES)[number];
+
 export interface Store extends AsyncDisposable {
   readonly kind: LedgerKind;
   readonly members: number;
@@ -32,8 +36,8 @@ export interface Store extends AsyncDisposable {
   flags(member: number): readonly string[];
   /** A network that a fault of this member disturbs. */
   network(member: number): Network;
-  /** Deletes the balance of a key or an account, and nothing else. */
-  loseBalance(owner: KeyName | AccountName): Promise<void>;
+  /** Deletes the balance of a key or an account, or its marks, or both, and nothing else. */
+  loseBalance(owner: KeyName | AccountName, what: LostBalance): Promise<void>;
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;
   /** `dataDir`: the data folder of the first member. */
@@ -87,7 +91,7 @@ async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<Store> {
     nodes: [server],
     network,
     flags: (member) => ['--ledger', `valkey://127.0.0.1:${network(member).port}`],
-    loseBalance: (owner) => loseBalance(server.url, [server], owner),
+    loseBalance: (owner, what) => loseBalance({ url: server.url, nodes: [server] }, owner, what),
     restart: () => server.start(),
     openBooks: () => openBooks(server.url, [server]),
     async [Symbol.asyncDispose]() {
@@ -111,7 +115,7 @@ async function openClusterStore(): Promise<Store> {
     nodes: cluster.nodes,
     network: pick(networks),
     flags: () => ['--ledger', cluster.url],
-    loseBalance: (owner) => loseBalance(cluster.url, cluster.nodes, owner),
+    loseBalance: (owner, what) => loseBalance(cluster, owner, what),
     async restart(node) {
       await node.start();
       await whenFormed(cluster.nodes);
@@ -124,14 +128,19 @@ async function openClusterStore(): Promise<Store> {
   };
 }
 
-async function loseBalance(url: string, nodes: readonly ValkeyServer[], owner: KeyName | AccountName): Promise<void> {
+async function loseBalance(
+  { url, nodes }: { readonly url: string; readonly nodes: readonly ValkeyServer[] },
+  owner: KeyName | AccountName,
+  what: LostBalance,
+): Promise<void> {
   const key = KEY_NAMES.find((name) => name === owner);
   const account = `team/${key ? KEYS[key].account : owner}`;
   const bases = bucketBases(parseValkeyUrl(url));
   const base = bases[bucketOf(account, bases.length)];
-  const name = key ? `${base}k:${uidOf(key)}` : `${base}a:${account}`;
+  const name = key ? `k:${uidOf(key)}` : `a:${account}`;
+  const names = { totals: [base + name], windows: [`${base}w:${name}`], both: [base + name, `${base}w:${name}`] }[what];
   // in a Cluster one node has it; a server that is down may come back with it
-  await Promise.all(nodes.map((node) => node.command('DEL', name).catch(() => undefined)));
+  await Promise.all(nodes.map((node) => node.command('DEL', ...names).catch(() => undefined)));
 }
 
 function pick(networks: readonly Network[]): (member: number) => Network {

@@ -6,6 +6,7 @@ import { isStored } from './kept.ts';
 import type { LedgerRecord } from './ledger-file.ts';
 import type { RoundResult } from './round.ts';
 import { seenHolds } from './watch.ts';
+import { acrossEdges } from './windows.ts';
 
 export interface Summary {
   readonly round: number;
@@ -45,6 +46,8 @@ export function summarise({ round, faults, evidence, violations, durationMs }: R
       ...statuses(calls),
       ...dimensionsOf(records),
       'compared with its hold': seenHolds(samples, records).length,
+      'across the edge of a window': acrossEdges(evidence),
+      'refused by a window': calls.filter(isRefusedByWindow).length,
       kills: happened.kills.length,
       faults: faults.length,
       terms: happened.drains.length,
@@ -61,6 +64,11 @@ export function summarise({ round, faults, evidence, violations, durationMs }: R
     seconds: durationMs / 1_000,
     violations: violations.length,
   };
+}
+
+/** The message of a limit in a window says which one. */
+function isRefusedByWindow({ status, said }: CallLog): boolean {
+  return status === 429 && /(?:quota|limit) of \$[\d.]+ for /.test(said);
 }
 
 const ANSWERS = [400, 401, 402, 429, 502, 503, 529] as const;

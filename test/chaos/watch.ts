@@ -5,10 +5,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
-import type { ChannelName, Config, ModelName } from './config.ts';
+import type { AccountName, ChannelName, Config, ModelName } from './config.ts';
 import { readTally, uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tally } from './ledger-file.ts';
 import { CHANNEL_PRICES } from './price-extras.ts';
+import { WINDOWED, windowOfKey } from './windows.ts';
 
 export interface Sample {
   /** Between these, in milliseconds since the epoch, the file was as it is here. */
@@ -51,22 +52,42 @@ export function watchLedger(dataDir: string): Watch {
 interface Limited {
   readonly name: string;
   /** null: no limit. */
-  limit(config: Config): bigint | null;
-  used(tally: Tally): bigint;
+  readonly limit: (config: Config) => bigint | null;
+  readonly used: (tally: Tally) => Used;
+}
+
+/** What is spent and held, and when the window of the limit began; undefined: it is a total. */
+interface Used {
+  readonly nanoUsd: bigint;
+  readonly startMs?: number;
 }
 
 const LIMITED: readonly Limited[] = [
-  ...KEY_NAMES.map((key): Limited => ({
+  ...KEY_NAMES.filter((key) => !windowOfKey(key)).map((key): Limited => ({
     name: `key ${key}`,
     limit: ({ keys }) => keys[key].limitNanoUsd,
-    used: ({ spent, held }) => spent[key] + held[key],
+    used: ({ spent, held }) => ({ nanoUsd: spent[key] + held[key] }),
   })),
   ...ACCOUNT_NAMES.map((account): Limited => ({
     name: `account ${account}`,
-    limit: ({ creditsNanoUsd }) => creditsNanoUsd[account],
-    used: ({ accountSpent, accountHeld }) => accountSpent[account] + accountHeld[account],
+    limit: (config) => totalOf(config, account),
+    used: ({ accountSpent, accountHeld }) => ({ nanoUsd: accountSpent[account] + accountHeld[account] }),
+  })),
+  ...WINDOWED.map(({ name, limit, told }): Limited => ({
+    name,
+    limit,
+    used(tally) {
+      const { startMs, spentNanoUsd, heldNanoUsd } = told(tally);
+      return { nanoUsd: spentNanoUsd + heldNanoUsd, startMs };
+    },
   })),
 ];
+
+/** An account's credit, or a limit of its total that is lower. */
+function totalOf({ creditsNanoUsd, accountLimits }: Config, account: AccountName): bigint {
+  const totals = accountLimits[account].filter(({ window }) => window === 'Total').map(({ nanoUsd }) => nanoUsd);
+  return totals.reduce((low, each) => (each < low ? each : low), creditsNanoUsd[account]);
+}
 
 /** A hold that was granted under an older limit is in the file a little later. */
 const COMMIT_MS = 500;
@@ -84,14 +105,18 @@ export function overspent(
       );
       if (limits.includes(null)) return [];
       const used = limited.used(sample.tally);
+      const usedBefore = before ? limited.used(before.tally) : { ...used, ...(used.startMs === undefined && NOTHING) };
       const most = limits.reduce<bigint>(
         (largest, limit) => (limit !== null && limit > largest ? limit : largest),
-        before ? limited.used(before.tally) : 0n,
+        usedBefore.startMs === used.startMs ? usedBefore.nanoUsd : 0n,
       );
-      return used > most ? [`${limited.name} has spent and holds ${used}, of ${most}`] : [];
+      return used.nanoUsd > most ? [`${limited.name} has spent and holds ${used.nanoUsd}, of ${most}`] : [];
     }),
   );
 }
+
+/** A total has room at the beginning; in a window, an earlier round may have spent more than this one may. */
+const NOTHING: Used = { nanoUsd: 0n };
 
 /** Keys with more concurrent calls than allowed. */
 export function overcrowded(

@@ -21,7 +21,7 @@ import type { Trouble } from './network.ts';
 import { startProvider } from './provider.ts';
 import type { ChaosProvider } from './provider.ts';
 import { openStore } from './store.ts';
-import type { LedgerKind, Store } from './store.ts';
+import type { LedgerKind, LostBalance, Store } from './store.ts';
 
 /** A silent instance is dead to the others from then on. */
 const LEASE_MS = 25_000;
@@ -38,6 +38,7 @@ const EDIT_MS = 40_000;
 const SETTLED_MS = 1_500;
 const GAUGES = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'] as const;
 
+const FAST_ZONE_URL = new URL('fast-zone.ts', import.meta.url).href;
 const KEEPING = ['--store-responses-days', '1'];
 
 export interface World extends AsyncDisposable {
@@ -66,8 +67,8 @@ export interface World extends AsyncDisposable {
   killServer(server: number, ms: number): Promise<void>;
   stopServer(server: number, ms: number): Promise<void>;
   disconnect(): Promise<void>;
-  /** The store loses the balance of a key or an account, and nothing else. */
-  loseBalance(owner: KeyName | AccountName): Promise<void>;
+  /** The store loses something of a key's or an account's balance, and nothing else. */
+  loseBalance(owner: KeyName | AccountName, what: LostBalance): Promise<void>;
   /** SIGTERM, and the next process. `clients`: new calls wait for it, or meet the one that ends. */
   terminate(member: number, clients: 'wait' | 'go on'): Promise<void>;
   /** Between a member and the store. */
@@ -109,7 +110,11 @@ export async function openWorld(ledger: LedgerKind): Promise<World> {
   const provider = await startProvider();
   const store = await openStore(ledger);
   const places = { url: provider.url, nobody: await refusingUrl() };
-  return new ChaosWorld({ provider, store, home: await createHome({ 'platform.yaml': platformManifest(places) }) });
+  return new ChaosWorld({
+    provider,
+    store,
+    home: await createHome({ 'platform.yaml': platformManifest(places) }, ['--import', FAST_ZONE_URL]),
+  });
 }
 
 interface Parts {
@@ -319,8 +324,8 @@ class ChaosWorld implements World {
     });
   }
 
-  loseBalance(owner: KeyName | AccountName): Promise<void> {
-    return this.#store.loseBalance(owner);
+  loseBalance(owner: KeyName | AccountName, what: LostBalance): Promise<void> {
+    return this.#store.loseBalance(owner, what);
   }
 
   async disturb(member: number, trouble: Trouble, ms: number): Promise<void> {

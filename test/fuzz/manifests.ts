@@ -194,6 +194,7 @@ function touch(text: string, random: Random): Buffer {
     .map((document) => document.toJS() as unknown)
     .filter((value) => value !== null);
   if (random.chance(0.3)) limit(random.pick(documents), random);
+  if (random.chance(0.3)) for (const document of documents) limitSpending(document, random);
   for (let left = random.int(4); left > 0; left--) distort(random.pick(documents), random);
   if (random.chance(0.2)) documents.push(random.pick(documents));
   const written = documents.map((document) => stringify(document, { aliasDuplicateObjects: false })).join('---\n');
@@ -216,6 +217,27 @@ function limit(document: unknown, random: Random): void {
   holder['rateLimits'] = Object.fromEntries(
     measures.map((measure) => [measure, random.pick(random.chance(0.7) ? AMOUNTS.slice(0, 3) : AMOUNTS)]),
   );
+}
+
+const PERIODS = ['Never', 'Daily', 'Weekly', 'Monthly', 'Day', 'Week', 'Month', 'Total', 'Minute', '', null];
+const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/St_Johns', 'Etc/GMT+12', 'Mars/Phobos', '+05:30', 7];
+const DOLLARS = ['25.00', '0', '9000000000', '0.000000001', '9000000000.1', '-1', 25];
+
+/** The quota of a key or the limits of an account, in periods and time zones, of which most are good. */
+function limitSpending(document: unknown, random: Random): void {
+  const [spec] = childrenOf(document, 'spec') as Record<string, unknown>[];
+  const kind: unknown = Object.entries(document ?? {}).find(([name]) => name === 'kind')?.[1];
+  if (!spec || (kind !== 'ApiKey' && kind !== 'Account')) return;
+  const mostlyOf = (good: number, all: readonly unknown[]): unknown =>
+    random.pick(random.chance(0.8) ? all.slice(0, good) : all);
+  const zone = (): object => (random.chance(0.6) ? { timeZone: mostlyOf(5, ZONES) } : {});
+  if (kind === 'ApiKey') spec['quota'] = { limitUsd: mostlyOf(4, DOLLARS), period: mostlyOf(4, PERIODS), ...zone() };
+  else
+    spec['limits'] = Array.from({ length: random.int(10) }, () => ({
+      usd: mostlyOf(4, DOLLARS),
+      period: mostlyOf(4, PERIODS.slice(4)),
+      ...zone(),
+    }));
 }
 
 /** The objects of this name in a value. */
@@ -264,6 +286,9 @@ const NAMES = [
   'generation',
   'uid',
   'maxConcurrency',
+  'limits',
+  'period',
+  'timeZone',
   'rateLimits',
   'requestsPerMinute',
   'inputTokensPerMinute',
@@ -317,6 +342,9 @@ const VALUES: readonly unknown[] = [
   '2026-01-01',
   '10000-01-01T00:00:00Z',
   'Never',
+  'Weekly',
+  'Month',
+  'Europe/Berlin',
   'Direct',
   'Automatic',
   ['a', 'a'],

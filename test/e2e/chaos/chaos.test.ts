@@ -5,24 +5,29 @@ import { seedOfRun } from '../../support/api/scene.ts';
 import { prlimit } from '../../support/full-disk.ts';
 import { closeConnections } from '../../chaos/client.ts';
 import type { CallLog } from '../../chaos/client.ts';
-import { KEYS } from '../../chaos/config.ts';
+import { spanAt } from '#ledger/periods.ts';
+import { ACCOUNT_WINDOWS, KEY_NAMES, KEYS } from '../../chaos/config.ts';
+import type { Config } from '../../chaos/config.ts';
+import { FAST_ZONE } from '../../chaos/fast-zone.ts';
 import { nothingSince } from '../../chaos/happened.ts';
 import type { Happened } from '../../chaos/happened.ts';
 import { diceOf } from '../../chaos/dice.ts';
 import { planFaults } from '../../chaos/faults.ts';
 import { judge } from '../../chaos/judge.ts';
-import { uidOf } from '../../chaos/ledger-file.ts';
-import type { LedgerRecord } from '../../chaos/ledger-file.ts';
+import { byName, uidOf } from '../../chaos/ledger-file.ts';
+import type { LedgerRecord, Tally } from '../../chaos/ledger-file.ts';
 import { estimatedInput, NO_PARTS, NO_TOKENS, priceOf } from '../../chaos/oracle.ts';
 import { crowdedMinutes, isExceeded, refusedAsShort } from '../../chaos/minutes.ts';
 import type { Counted } from '../../chaos/minutes.ts';
 import { planRound } from '../../chaos/plan.ts';
+import type { Attempt } from '../../chaos/provider-process.ts';
 import { reconcile } from '../../chaos/reconcile.ts';
 import type { Evidence } from '../../chaos/reconcile.ts';
 import { refusedAsFull } from '../../chaos/refusals.ts';
 import { playRound } from '../../chaos/round.ts';
 import type { RoundResult } from '../../chaos/round.ts';
 import { beyondHolds, seenHolds } from '../../chaos/watch.ts';
+import { acrossEdges, contradictedWindows, overspentWindows } from '../../chaos/windows.ts';
 import { openWorld } from '../../chaos/world.ts';
 import type { World } from '../../chaos/world.ts';
 
@@ -53,6 +58,21 @@ describe.skipIf(prlimit.skip)('chaos on one machine', () => {
       assert.ok(succeeded.length > 10, `only ${succeeded.length} calls succeeded`);
     });
 });
+
+/** What is known of a call whose client saw nothing. */
+const NO_CALL: Omit<CallLog, 'plan'> = {
+  sentMs: 0,
+  overMs: 0,
+  id: '',
+  status: 0,
+  end: 'None',
+  left: false,
+  textBytes: 0,
+  costUsd: undefined,
+  maxTokens: undefined,
+  said: '',
+  hung: false,
+};
 
 test('a seed decides everything', () => {
   assert.deepEqual(planRound(7, 3), planRound(7, 3));
@@ -99,20 +119,7 @@ test('a call that reached no channel before its process died is priced in the re
       costNanoUsd: priceOf(config, { key: plan.key, group }, what),
     };
   };
-  const call: CallLog = {
-    plan,
-    sentMs: 999,
-    overMs: 2000,
-    id: '',
-    status: 0,
-    end: 'None',
-    left: false,
-    textBytes: 0,
-    costUsd: undefined,
-    maxTokens: undefined,
-    said: '',
-    hung: false,
-  };
+  const call: CallLog = { ...NO_CALL, plan, sentMs: 999, overMs: 2000 };
   const happened: Happened = {
     versions: [{ config, writtenMs: 0, inForceMs: 0 }],
     kills: [1001],
@@ -151,24 +158,20 @@ describe('limits by the minute', () => {
     const plans = calls.filter(({ key }) => key === 'daily').slice(0, 3);
     const said = 'This API key may use 2 requests per minute, of which 0 are left. Try again in 7 s.';
     const [first, second, third] = plans.map((plan, index): CallLog => ({
+      ...NO_CALL,
       plan,
       sentMs: 1_000 * index,
       overMs: 1_000 * index + 10,
-      id: '',
       status: index === 2 ? 429 : 200,
       end: 'Whole',
-      left: false,
-      textBytes: 0,
-      costUsd: undefined,
-      maxTokens: undefined,
       said: index === 2 ? said : '',
-      hung: false,
     }));
     assert.ok(first && second && third);
     const evidence: Evidence = {
       calls: [first, second, third],
       attempts: [],
       records: [],
+      earlierRecords: [],
       samples: [],
       happened: nothingSince({ config, writtenMs: 0, inForceMs: 0 }),
       output: '',
@@ -180,6 +183,92 @@ describe('limits by the minute', () => {
     const refused = { ...second, status: 402 };
     assert.match(refusedAsShort({ ...evidence, calls: [first, refused, third] }).join(), /1 others may have had one/);
     assert.deepEqual(refusedAsShort({ ...evidence, calls: [first, refused, third], earlier: [second] }), []);
+  });
+});
+
+describe('limits in windows', () => {
+  const { config: drawn, calls } = planRound(FIXED_SEED, 1);
+  const plan = calls.find(({ key }) => key === 'daily') ?? assert.fail('no call of the key');
+  const limits = [{ window: 'Day', timeZone: FAST_ZONE, nanoUsd: 100n }] as const;
+  const config: Config = { ...drawn, accountLimits: { shared: [], own: limits } };
+  const day = spanAt('Day', Date.UTC(2026, 10, 1), FAST_ZONE);
+  const record = (id: string, createdMs: number, durationMs: number): LedgerRecord => ({
+    seq: 1,
+    id,
+    key: uidOf('daily'),
+    account: 'team/own',
+    group: 'main',
+    model: plan.model,
+    channel: 'openai/first',
+    createdMs,
+    status: 'Succeeded',
+    usageSource: 'Provider',
+    tokens: NO_TOKENS,
+    costNanoUsd: 60n,
+    unbilledNanoUsd: 0n,
+    durationMs,
+  });
+  const evidence = (records: readonly LedgerRecord[], earlierRecords: readonly LedgerRecord[] = []): Evidence => ({
+    calls: records.map((each, n) => ({ ...NO_CALL, plan: { ...plan, n }, id: each.id })),
+    attempts: [],
+    records,
+    earlierRecords,
+    samples: [],
+    happened: nothingSince({ config, writtenMs: 0, inForceMs: 0 }),
+    output: '',
+    beganAnewMs: [],
+    earlier: [],
+    providerPort: '',
+  });
+  const overspent = (...given: Parameters<typeof evidence>): string =>
+    overspentWindows(evidence(...given), () => [config]).join();
+  const early = record('req_1', day.startMs + 1_000, 50);
+  const late = record('req_2', day.endMs - 1_000, 50);
+  const across = record('req_3', day.endMs - 1_000, 5_000);
+
+  test('are exceeded by calls that were surely admitted in the same one', () => {
+    assert.match(overspent([early, late]), /account own in its Day .* has spent 120 of 100/);
+    assert.equal(overspent([early, record('req_2', day.endMs + 1_000, 50)]), '');
+    assert.match(overspent([late], [early]), /has spent 120 of 100/);
+    // what the round before has spent is more than the limit of this one
+    assert.equal(overspent([record('req_9', day.endMs + 1_000, 50)], [early, { ...early, id: 'req_0' }]), '');
+  });
+
+  test('count a call that ends in the next one where it was admitted', () => {
+    const given = evidence([early, across]);
+    assert.equal(overspentWindows(given, () => [config]).join(), '');
+    const arrived = { asked: { n: 1 }, arrivedMs: day.endMs - 900 } as Attempt;
+    assert.match(overspentWindows({ ...given, attempts: [arrived] }, () => [config]).join(), /has spent 120 of 100/);
+    assert.equal(acrossEdges({ ...given, attempts: [arrived] }), 1);
+  });
+
+  test('are told as their records add up', () => {
+    const windows = ACCOUNT_WINDOWS.map(({ kind, timeZone }) => {
+      const isFast = kind === 'Day' && timeZone === FAST_ZONE;
+      const { startMs } = spanAt(kind, isFast ? day.startMs : day.endMs + 10 * 366 * 86_400_000, timeZone);
+      return { startMs, endMs: startMs + 1, spentNanoUsd: 0n, heldNanoUsd: 0n };
+    });
+    const told = (spentNanoUsd: bigint, sinceMs: number): string => {
+      const own = windows.map((window, index) => (index === 0 ? { ...window, spentNanoUsd } : window));
+      const tally: Tally = {
+        spent: byName(KEY_NAMES, () => 0n),
+        held: byName(KEY_NAMES, () => 0n),
+        holds: byName(KEY_NAMES, () => 0),
+        startMs: byName(KEY_NAMES, () => 0),
+        accountSpent: { shared: 0n, own: 0n },
+        accountHeld: { shared: 0n, own: 0n },
+        accountWindows: { shared: windows, own },
+      };
+      return contradictedWindows(evidence([early, across]), { tally, sinceMs, config }).join();
+    };
+    assert.deepEqual(
+      [60n, 120n].map((spent) => told(spent, 0)),
+      ['', ''],
+    );
+    assert.match(told(59n, 0), /its records add up to 60 to 120/);
+    assert.match(told(121n, 0), /its records add up to 60 to 120/);
+    // one that the ledger has not known from its beginning may count too much
+    assert.equal(told(121n, day.startMs + 1), '');
   });
 });
 

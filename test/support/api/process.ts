@@ -39,8 +39,11 @@ export interface GatewayHome {
   remove(): Promise<void>;
 }
 
-/** `files`: manifests by file name. */
-export async function createHome(files: Readonly<Record<string, string>>): Promise<GatewayHome> {
+/** `files`: manifests by file name. `nodeFlags`: of Node itself. */
+export async function createHome(
+  files: Readonly<Record<string, string>>,
+  nodeFlags: readonly string[] = [],
+): Promise<GatewayHome> {
   const root = await mkdtemp(join(tmpdir(), 'mgw-promises-'));
   const [configDir, dataDir] = [join(root, 'config'), join(root, 'data')];
   await mkdir(configDir);
@@ -53,18 +56,9 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
       await rename(join(root, file), join(configDir, file));
     },
     async start(...flags) {
-      const cli = startMgw([
-        'run',
-        '--config',
-        configDir,
-        '--data',
-        dataDir,
-        '--listen',
-        '127.0.0.1:0',
-        '--admin',
-        '127.0.0.1:0',
-        ...flags,
-      ]);
+      const folders = ['--config', configDir, '--data', dataDir];
+      const addresses = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+      const cli = startMgw(['run', ...folders, ...addresses, ...flags], { nodeFlags });
       started.push(cli);
       return whenReady(cli);
     },
