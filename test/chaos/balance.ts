@@ -79,7 +79,8 @@ async function keyTells({ world: { config }, tally, url }: Asking, name: KeyName
       ];
 }
 
-function nano(decimalUsd: string): bigint {
+/** A decimal of USD in nano-USD. */
+export function nano(decimalUsd: string): bigint {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimalUsd) ?? [];
   const amount = BigInt(whole + fraction.padEnd(9, '0'));
   return sign === '-' ? -amount : amount;
