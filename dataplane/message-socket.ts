@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 
-/** How a socket was closed. 1006: without a closing handshake. */
+/** How a socket was closed. 1006: without a closing handshake. 1009: either end sent a message that is too large. */
 export interface Closed {
   readonly code: number;
   readonly reason: string;
@@ -32,6 +32,7 @@ const MAX_REASON_BYTES = 123;
 /** Received bytes are counted in such units. */
 const HELD_UNIT_BYTES = 64 * 1024;
 const ABNORMAL = 1006;
+const TOO_BIG = 1009;
 const INTERNAL_ERROR = 1011;
 const TRY_LATER = 1013;
 const CLOSING_MS = 1_000;
@@ -57,6 +58,8 @@ class WsMessageSocket implements MessageSocket {
   #partialBytes = 0;
   #heldBytes = 0;
   #isClosing = false;
+  /** Whether a message was larger than the socket's limit. */
+  #receivedTooBig = false;
   closed: Closed | undefined;
 
   constructor(socket: WebSocket, received: Received | undefined) {
@@ -66,12 +69,14 @@ class WsMessageSocket implements MessageSocket {
     socket.on('pong', () => {
       this.#isAlive = true;
     });
-    // 'close' follows
-    socket.on('error', () => undefined);
+    // 'close' follows, with 1006 also if this end has closed the socket
+    socket.on('error', (error) => {
+      this.#receivedTooBig ||= 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+    });
     const pinging = setInterval(() => this.#ping(), PING_MS).unref();
     socket.on('close', (code, reason) => {
       clearInterval(pinging);
-      this.closed = { code, reason: reason.toString('utf8') };
+      this.closed = { code: this.#receivedTooBig ? TOO_BIG : code, reason: reason.toString('utf8') };
       this.#wake?.();
     });
   }

@@ -1,33 +1,15 @@
 /**
- * Tries one candidate after another until a provider responds: admits the call, sends it, and tries the next candidate
- * after a retryable failure. A full channel is skipped, and no channel is tried twice.
+ * Sends a call to one channel after the other until a provider's response is open, and renews the call's hold meanwhile.
  */
-import type { Verdict } from '../upstream/retry.ts';
-import { admit, releaseChannel, shortageError } from './admit.ts';
-import type { Admission } from './admit.ts';
 import { attempt } from './attempt.ts';
-import { reportSkipped, warnOfFailure } from './channel-call.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
-import type { Candidate } from '../state/state.ts';
-import {
-  addFailure,
-  attemptsError,
-  callerIsFull,
-  ClientDisconnected,
-  jobLimitId,
-  mayTryNextChannel,
-  noAttempts,
-  tooManyJobs,
-} from './failures.ts';
-import type { AttemptFailure, FailedAttempts, Unserved } from './failures.ts';
+import type { AttemptFailure, Unserved } from './failures.ts';
 import { openResponse } from './open-response.ts';
 import { pingHeaders } from './response-headers.ts';
 import { pingOf } from '../protocol/pings.ts';
 import { runningProgress } from './consumption.ts';
-import { REQUEST_CONSUMED } from '../ledger/load.ts';
-import { isOfCaller } from '../state/limits.ts';
-import { countRunningCall } from './new-thresholds.ts';
-import { namesOf } from '../upstream/upstream.ts';
+import { tryChannels } from './try-channels.ts';
+import type { Accepted } from './try-channels.ts';
 
 /** Between two elements of a JSON array. */
 const BLANK = Buffer.from('\n');
@@ -37,49 +19,12 @@ const FIGURES_TIMEOUT_MS = 2_000;
 
 /** Throws the most informative GatewayError of the failures, ClientDisconnected, or LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
-  const {
-    received: { reply, body },
-    call,
-    candidates,
-  } = routed;
-  const failed = noAttempts();
-  const tried: Candidate['target'][] = [];
-  for (const candidate of candidates) {
-    if (failed.count > candidate.retryAttempts) break;
-    // members of an Automatic group may share a channel
-    if (tried.includes(candidate.target)) continue;
-    if (reply.gone) throw new ClientDisconnected();
-    const admission = await admit(deps, routed, candidate, record);
-    if (admission.outcome !== 'Admitted') {
-      await throwUnlessSkipped(deps, routed, { refusal: admission, failed });
-      reportSkipped(record.attempts, candidate.target, admission.outcome);
-      continue;
-    }
-    // nothing was sent yet, so a client that disconnected during the admission pays nothing
-    if (reply.gone) throw new ClientDisconnected();
-    tried.push(candidate.target);
-    keepHold(deps, admission.admitted, record);
-    if (deps.state.generation !== record.generation) countRunningCall(deps, record);
-    deps.refusing.trying(candidate.target);
-    const isLast = isLastTry(routed, { tried, failures: failed.count });
-    const result = await attemptAndOpen(deps, admission.admitted, { record, isLast });
-    if ('opening' in result) {
-      noteAccepted(deps, candidate.target);
-      body.drop();
-      return result;
-    }
-    if (!mayTryAnother(deps, routed, { candidate, failed }, result)) break;
-    releaseChannel(deps, record.received.requestId, REQUEST_CONSUMED);
-  }
-  throw attemptsError(failed, call.model);
-}
-
-/** Whether no other channel is tried if this attempt fails as well. */
-function isLastTry(
-  { candidates }: Routed,
-  { tried, failures }: { readonly tried: readonly Candidate['target'][]; readonly failures: number },
-): boolean {
-  return candidates.every(({ target, retryAttempts }) => failures >= retryAttempts || tried.includes(target));
+  const forwarded = await tryChannels(deps, routed, record, {
+    onAdmitted: (admitted) => keepHold(deps, admitted, record),
+    attempt: (admitted, isLast) => attemptAndOpen(deps, admitted, { record, isLast }),
+  });
+  record.received.body.drop();
+  return forwarded;
 }
 
 /** Opens the response too. The request's body is kept meanwhile only where another channel may need it. */
@@ -87,29 +32,12 @@ async function attemptAndOpen(
   deps: PipelineDeps,
   admitted: Admitted,
   { record, isLast }: { readonly record: CallRecord; readonly isLast: boolean },
-): Promise<Forwarded | AttemptFailure | Unserved> {
+): Promise<Accepted<Forwarded> | AttemptFailure | Unserved> {
   const result = await attempt(deps, admitted, record);
   if ('kind' in result) return result;
   if (isLast) record.received.body.drop();
   const opening = await openResponse(deps, result, record);
-  return opening.kind === 'Refused' ? opening : { ...result, opening };
-}
-
-type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
-
-async function throwUnlessSkipped(
-  deps: PipelineDeps,
-  routed: Routed,
-  { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
-): Promise<void> {
-  // the limits of key and account apply on every channel
-  if (refusal.outcome === 'Full' && isOfCaller(refusal.full))
-    throw refusal.full.id === jobLimitId(routed.key.uid)
-      ? tooManyJobs(deps.maxRunningJobs)
-      : callerIsFull(refusal, { dialect: routed.received.errorDialect, nowMs: deps.clock.nowMs() });
-  if (refusal.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, refusal.retryMs ?? 0);
-  // if there is too little money for a retry only, the earlier failure is the call's error
-  if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
+  return opening.kind === 'Refused' ? opening : { kind: 'Accepted', value: { ...result, opening } };
 }
 
 /**
@@ -156,39 +84,4 @@ function keepAlive({ pingAfterMs }: PipelineDeps, { pinging, received }: CallRec
     headers: () => (beginsWithPings ? pingHeaders(latest()) : undefined),
     ping: (begun) => (streamType === undefined ? pingOf(pingForm, begun) : BLANK),
   });
-}
-
-interface Tried {
-  readonly candidate: Candidate;
-  readonly failed: FailedAttempts;
-}
-
-/** Notes the failure, too. */
-function mayTryAnother(
-  deps: PipelineDeps,
-  { call }: Routed,
-  { candidate, failed }: Tried,
-  failure: AttemptFailure | Unserved,
-): boolean {
-  if (failure.kind === 'Unserved') {
-    failed.unserved = call.unservable([candidate]);
-    return true;
-  }
-  if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
-  const verdict = warnOfFailure(deps, candidate.target, failure);
-  addFailure(failed, failure, { verdict, nowMs: deps.clock.nowMs() });
-  if (failure.kind === 'Refused') noteCredential(deps, candidate, verdict);
-  return mayTryNextChannel(failure, candidate);
-}
-
-/** Verdicts of providers that have accepted the credential, although they did not serve the call. */
-const ACCEPTED: ReadonlySet<Verdict> = new Set(['refused', 'rate_limited', 'overloaded']);
-
-function noteCredential(deps: PipelineDeps, { target, retryOn }: Candidate, verdict: Verdict): void {
-  if (verdict === 'credential' && retryOn.has('credential')) deps.refusing.refused(target);
-  if (ACCEPTED.has(verdict)) noteAccepted(deps, target);
-}
-
-function noteAccepted({ refusing, warn }: PipelineDeps, target: Candidate['target']): void {
-  if (refusing.accepted(target)) warn({ ...namesOf(target), status: 0, recovered: true });
 }

@@ -5,6 +5,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { addAbortSignal } from 'node:stream';
 import { WebSocket } from 'ws';
 import { openMessageSocket } from '../message-socket.ts';
 import type { MessageSocket } from '../message-socket.ts';
@@ -37,20 +38,21 @@ export function openSocket(options: SocketOptions, path: string, request: Socket
     perMessageDeflate: false,
     followRedirects: false,
   });
+  const { signal } = request;
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       reject(new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false));
       socket.terminate();
     };
-    request.signal.addEventListener('abort', onAbort, { once: true });
-    const settled = (): void => request.signal.removeEventListener('abort', onAbort);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const settled = (): void => signal.removeEventListener('abort', onAbort);
     socket.on('error', (error) => {
       settled();
       reject(new UpstreamFailure('Connect', 'the WebSocket was not opened', withCode(error, options.proxies)));
     });
     socket.once('unexpected-response', (_request, response) => {
       settled();
-      resolve(refusalOf(response));
+      resolve(refusalOf(response, signal));
     });
     socket.once('open', () => {
       settled();
@@ -77,11 +79,25 @@ function withoutFraming(headers: SocketOptions['headers']): Record<string, strin
   return rest;
 }
 
-function refusalOf(response: IncomingMessage): UpstreamResponse {
+function refusalOf(response: IncomingMessage, signal: AbortSignal): UpstreamResponse {
   const headers = Object.entries(response.headers).map(
     ([name, value = '']) => [name, typeof value === 'string' ? value : value.join(', ')] as const,
   );
-  return { status: response.statusCode ?? 0, headers: Object.fromEntries(headers), body: response };
+  return {
+    status: response.statusCode ?? 0,
+    headers: Object.fromEntries(headers),
+    body: readRefusalBody(signal, addAbortSignal(signal, response)),
+  };
+}
+
+/** Throws UpstreamFailure. */
+async function* readRefusalBody(signal: AbortSignal, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    yield* response as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', error);
+    throw new UpstreamFailure('Cut', 'the provider broke its response off', error);
+  }
 }
 
 /** A forward proxy that makes no tunnel is told apart from a provider. */

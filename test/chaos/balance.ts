@@ -81,7 +81,8 @@ function spentUnder({ accountSpent, accountWindows }: Tally, name: KeyName, limi
   return limit.window === 'Total' ? accountSpent[account] : (accountWindows[account][index]?.spentNanoUsd ?? 0n);
 }
 
-function nano(decimalUsd: string): bigint {
+/** A decimal of USD in nano-USD. */
+export function nano(decimalUsd: string): bigint {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimalUsd) ?? [];
   const amount = BigInt(whole + fraction.padEnd(9, '0'));
   return sign === '-' ? -amount : amount;

@@ -18,6 +18,9 @@ import type { CallPlan } from './plan.ts';
 import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 import { refusedAsFull } from './refusals.ts';
+import { judgeSessions } from './sessions/judge.ts';
+import type { SessionEvidence } from './sessions/judge.ts';
+import { isOfSession, playSessions, sessionBalance, sessionEvidence } from './sessions/play.ts';
 import type { LedgerKind } from './store.ts';
 import { contradictedWindows, isShort, windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
@@ -25,6 +28,7 @@ import type { World } from './world.ts';
 export interface RoundResult {
   readonly round: number;
   readonly evidence: Evidence;
+  readonly sessions: SessionEvidence;
   readonly violations: readonly string[];
   /** The kinds of the faults. */
   readonly faults: readonly string[];
@@ -71,8 +75,9 @@ export async function playRound(world: World, seed: number, round: number): Prom
     });
   };
   const watch = world.books.watch();
-  const [calls] = await Promise.all([
+  const [calls, talks] = await Promise.all([
     Promise.all(plan.calls.map(call)),
+    playSessions(world, seed, round),
     injectFaults(world, faults, { ms: LOAD_MS, ends }),
     isLong ? longStop(world, { member: dice.int(world.members), afterMs: LOAD_MS / 3 }) : undefined,
   ]);
@@ -80,24 +85,27 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const samples = await watch.stop();
   const { attempts, strange } = await world.provider.log();
   const [tally, all] = [await world.books.tally(), await world.books.records()];
+  const fresh = all.filter(({ id }) => !world.seen.has(id));
+  const sessions = sessionEvidence(world, talks, fresh);
   const evidence: Evidence = {
     calls,
     attempts,
     samples,
     happened: world.happened,
-    records: all.filter(({ id }) => !world.seen.has(id)),
+    records: fresh.filter((record) => !isOfSession(record)),
     earlierRecords: all.filter(({ id }) => world.seen.has(id)),
     output: world.takeOutput(),
     beganAnewMs: beganAnew(world),
     earlier: world.recent,
     providerPort: new URL(world.provider.url).port,
   };
-  for (const { id } of evidence.records) world.seen.add(id);
+  for (const { id } of fresh) world.seen.add(id);
   world.recent = [...world.recent, ...calls].filter(({ overMs }) => overMs > Date.now() - RECENT_MS);
-  const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1);
+  const early = fresh.filter(({ createdMs }) => createdMs < beganMs - 1);
   return {
     round,
     evidence,
+    sessions,
     faults: [...faults.faults.map(({ kind }) => kind), ...(isLong ? ['long stop'] : [])],
     violations: [
       ...unrest,
@@ -108,6 +116,8 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...contradictedWindows(evidence, { tally, sinceMs: beganMs, config: world.config }),
       ...(await keysTell(world, round % world.members)),
       ...(await keptTell(world, { ...evidence, memberOf })),
+      ...judgeSessions(sessions),
+      ...(await sessionBalance(world, all)),
       ...refusedAsFull(evidence, { pauses: evidence.happened.pauses, memberOf }),
       ...reconcile(evidence).filter((each) => !(world.ledger === 'forgetful' && INTERRUPTED.test(each))),
     ],

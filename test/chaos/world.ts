@@ -20,6 +20,9 @@ import type { Happened } from './happened.ts';
 import type { Trouble } from './network.ts';
 import { startProvider } from './provider.ts';
 import type { ChaosProvider } from './provider.ts';
+import { sessionManifests } from './sessions/config.ts';
+import { startSessionProvider } from './sessions/provider.ts';
+import type { SessionProvider } from './sessions/provider.ts';
 import { openStore } from './store.ts';
 import type { LedgerKind, LostBalance, Store } from './store.ts';
 
@@ -44,6 +47,8 @@ const KEEPING = ['--store-responses-days', '1'];
 export interface World extends AsyncDisposable {
   readonly ledger: LedgerKind;
   readonly provider: ChaosProvider;
+  /** The provider of realtime sessions. */
+  readonly sessions: SessionProvider;
   readonly members: number;
   readonly books: Books;
   /** The ids of the records of earlier rounds. */
@@ -109,22 +114,23 @@ async function adopted({ starting, generation }: Adopting): Promise<void> {
 export async function openWorld(ledger: LedgerKind): Promise<World> {
   const provider = await startProvider();
   const store = await openStore(ledger);
+  const sessions = await startSessionProvider();
   const places = { url: provider.url, nobody: await refusingUrl() };
-  return new ChaosWorld({
-    provider,
-    store,
-    home: await createHome({ 'platform.yaml': platformManifest(places) }, ['--import', FAST_ZONE_URL]),
-  });
+  const files = { 'platform.yaml': platformManifest(places), 'sessions.yaml': sessionManifests(sessions.url) };
+  const home = await createHome(files, ['--import', FAST_ZONE_URL]);
+  return new ChaosWorld({ provider, sessions, store, home });
 }
 
 interface Parts {
   readonly provider: ChaosProvider;
+  readonly sessions: SessionProvider;
   readonly store: Store;
   readonly home: GatewayHome;
 }
 
 class ChaosWorld implements World {
   readonly provider: ChaosProvider;
+  readonly sessions: SessionProvider;
   readonly books: Books;
   readonly seen = new Set<string>();
   recent: readonly CallLog[] = [];
@@ -138,8 +144,9 @@ class ChaosWorld implements World {
   /** Processes whose end is meant. */
   readonly #ending = new Set<GatewayProcess>();
 
-  constructor({ provider, store, home }: Parts) {
+  constructor({ provider, sessions, store, home }: Parts) {
     this.provider = provider;
+    this.sessions = sessions;
     this.#store = store;
     this.#home = home;
     this.books = store.openBooks(this.#dataDir(0));
@@ -425,6 +432,7 @@ class ChaosWorld implements World {
     this.books.close();
     await this.#home.remove();
     await this.#store[Symbol.asyncDispose]();
+    this.sessions.stop();
     await this.provider.stop();
   }
 }

@@ -31,6 +31,8 @@ export interface RealtimeProvider {
   /** Refuses sessions from now on with this status and body; undefined: it takes them. */
   refuse(refusal: { readonly status: number; readonly body: object } | undefined): void;
   readonly count: number;
+  /** Requests for sessions that were refused. */
+  readonly refusedCount: number;
   stop(): Promise<void>;
 }
 
@@ -61,6 +63,7 @@ export async function startRealtimeProvider(options: { readonly silent?: boolean
   const sessions: ProvidedSession[] = [];
   const waiting: (() => void)[] = [];
   const open = new Set<Socket>();
+  let refusedCount = 0;
   let refusal: { readonly status: number; readonly body: object } | undefined;
   const server = createServer((_request, response) => response.writeHead(404).end());
   server.on('connection', (socket) => {
@@ -70,6 +73,7 @@ export async function startRealtimeProvider(options: { readonly silent?: boolean
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   server.on('upgrade', (request, socket, head) => {
     if (refusal) {
+      refusedCount++;
       const body = JSON.stringify(refusal.body);
       socket.end(
         `HTTP/1.1 ${refusal.status} No\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n` +
@@ -89,6 +93,9 @@ export async function startRealtimeProvider(options: { readonly silent?: boolean
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     get count() {
       return sessions.length;
+    },
+    get refusedCount() {
+      return refusedCount;
     },
     async session(index) {
       for (;;) {

@@ -16,7 +16,7 @@ import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { possibleRegions, possibleTiers, servedRegions, servedTiers } from '../service-tiers.ts';
 import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
 import type { Conversation } from './conversation.ts';
-import type { Transcriptions, WrittenPiece } from './transcriptions.ts';
+import type { PendingPiece, Transcriptions } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
 export interface ResponseBounds {
@@ -164,16 +164,21 @@ export class SessionBill {
   }
 
   /**
-   * Bills responses whose end does not come by what has come; those of which nothing has come only if `all`. Nothing is
-   * billed after that. Returns their tokens, by their ids.
+   * Bills responses and transcriptions whose end does not come by what has come; those of which nothing has come only if
+   * `all`. Nothing is billed after that. Returns the responses' tokens, by their ids.
    */
   cut(all: boolean): ReadonlyMap<string, TokenCounts> {
     this.#isCut = true;
+    for (const piece of this.#transcriptions.pending) {
+      if (!all && piece.textBytes === 0) continue;
+      this.#cutShort();
+      this.#addTranscription(undefined, piece);
+    }
     const billed = new Map<string, TokenCounts>();
     for (const [responseId, response] of this.#running) {
       this.#running.delete(responseId);
       if (!all && response.textBytes + response.audioBytes === 0) continue;
-      if (this.#usageSource !== 'Implausible') this.#usageSource = 'Partial';
+      this.#cutShort();
       const part = this.#seen(response);
       this.#add(part);
       billed.set(responseId, part.tokens);
@@ -182,18 +187,25 @@ export class SessionBill {
   }
 
   /** Bills what another model has written down: by its figures, or by the audio and the text where they are missing. */
-  transcribed(usage: TranscriptionUsage | undefined, written: Written): void {
-    if (this.#isCut) return;
-    const { model } = written;
+  transcribed(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+    if (!this.#isCut) this.#addTranscription(usage, piece);
+  }
+
+  #addTranscription(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+    const { model } = piece;
     const price = this.#candidate.priceOf(model);
     if (price) {
-      const { consumption, isEstimated } = transcriptionOf(usage, written, price);
+      const { consumption, isEstimated } = transcriptionOf(usage, piece, price);
       this.#transcribed.add(price, consumption);
       this.#tokens = plus(this.#tokens, consumption.tokens);
       if (isEstimated) this.#estimate();
     }
     const cost = this.#candidate.costOf(model);
-    if (cost) this.#transcribedUpstream.add(cost, transcriptionOf(usage, written, cost).consumption);
+    if (cost) this.#transcribedUpstream.add(cost, transcriptionOf(usage, piece, cost).consumption);
+  }
+
+  #cutShort(): void {
+    if (this.#usageSource !== 'Implausible') this.#usageSource = 'Partial';
   }
 
   #estimate(): void {
@@ -210,15 +222,26 @@ export class SessionBill {
 
   /** What the session would be billed if it ended now. */
   get progress(): CallProgress {
-    const { lines } = this.#billed.bill;
-    const running = new BillSum();
-    for (const response of this.#running.values()) running.add(this.#price, consumptionOf(this.#seen(response)));
-    const { bill } = running;
+    const [running, pending] = [new BillSum(), new BillSum()];
+    let tokens = this.#tokens;
+    for (const response of this.#running.values()) {
+      const part = this.#seen(response);
+      running.add(this.#price, consumptionOf(part));
+      tokens = plus(tokens, part.tokens);
+    }
+    const pieces = this.#isCut ? [] : this.#transcriptions.pending;
+    for (const piece of pieces) {
+      const price = this.#candidate.priceOf(piece.model);
+      if (!price) continue;
+      const { consumption } = transcriptionOf(undefined, piece, price);
+      pending.add(price, consumption);
+      tokens = plus(tokens, consumption.tokens);
+    }
     return {
-      costNanoUsd: this.#spentNanoUsd + bill.costNanoUsd,
-      lines: [...lines, ...bill.lines, ...this.#transcribed.bill.lines],
-      tokens: [...this.#running.values()].reduce((sum, each) => plus(sum, this.#seen(each).tokens), this.#tokens),
-      usageSource: this.#running.size > 0 ? 'Partial' : this.#usageSource,
+      costNanoUsd: this.#spentNanoUsd + running.bill.costNanoUsd + pending.bill.costNanoUsd,
+      lines: [this.#billed, running, this.#transcribed, pending].flatMap(({ bill }) => bill.lines),
+      tokens,
+      usageSource: this.#running.size + pieces.length > 0 ? 'Partial' : this.#usageSource,
       ...(this.#candidate.cost && { upstreamCostNanoUsd: this.#upstreamNanoUsd }),
     };
   }
@@ -300,11 +323,6 @@ function consumptionOf(part: PartUsage): Consumption {
   return { ...part, parts: [part], generations: 0 };
 }
 
-/** A piece of audio that another model has written down. */
-interface Written extends WrittenPiece {
-  readonly textBytes: number;
-}
-
 interface EstimatedConsumption {
   readonly consumption: Consumption;
   readonly isEstimated: boolean;
@@ -313,13 +331,13 @@ interface EstimatedConsumption {
 /** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
 function transcriptionOf(
   usage: TranscriptionUsage | undefined,
-  written: Written,
+  piece: PendingPiece,
   price: CompiledPrice,
 ): EstimatedConsumption {
   const told = usage?.served?.seconds;
-  const seconds = told ?? Math.ceil(written.seconds);
+  const seconds = told ?? Math.ceil(piece.seconds);
   if (!price.perAudio && price.perGeneration === 0n)
-    return writtenTokens(usage?.tokens ?? UNREPORTED_USAGE, { ...written, seconds }, price);
+    return writtenTokens(usage?.tokens ?? UNREPORTED_USAGE, { ...piece, seconds }, price);
   const made = { seconds };
   const isEstimated = price.perAudio !== undefined && told === undefined;
   return { consumption: { tokens: NO_TOKENS, parts: [], generations: 1, made, served: made }, isEstimated };
@@ -327,7 +345,7 @@ function transcriptionOf(
 
 function writtenTokens(
   usage: ReportedUsage,
-  { model, seconds, textBytes }: Written,
+  { model, seconds, textBytes }: PendingPiece,
   price: CompiledPrice,
 ): EstimatedConsumption {
   const { reported } = meterOf(usage, textBytes);

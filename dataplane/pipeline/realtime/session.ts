@@ -399,6 +399,7 @@ export class RealtimeSession {
       this.#transcriptions.commit(event.itemId);
       if (!this.#isEnding) await this.#hold.cover();
     }
+    if (event.kind === 'Transcribing') this.#transcriptions.addText(event.itemId, event.textBytes);
     if (event.kind !== 'Transcribed') return;
     const piece = this.#transcriptions.end(event.itemId);
     if (event.failed || !piece) return;

@@ -28,13 +28,20 @@ interface Transcriber {
 interface Piece {
   readonly seconds: number;
   readonly transcriber: Transcriber;
+  /** Of the text that has come so far. */
+  textBytes: number;
 }
 
-/** A piece of audio whose transcription has come. */
-export interface WrittenPiece {
+/** A piece of audio that a model writes down, or has written down. */
+export interface TranscribedPiece {
   readonly model: string;
   /** As the client has sent them; 0: the piece is not known. */
   readonly seconds: number;
+}
+
+/** A piece of audio whose transcription is not complete. */
+export interface PendingPiece extends TranscribedPiece {
+  readonly textBytes: number;
 }
 
 export class Transcriptions {
@@ -86,7 +93,22 @@ export class Transcriptions {
   commit(itemId: string): void {
     const seconds = this.#uncommittedSeconds;
     this.#uncommittedSeconds = 0;
-    if (this.#transcriber) this.#committed.set(itemId, { seconds, transcriber: this.#transcriber });
+    if (this.#transcriber) this.#committed.set(itemId, { seconds, transcriber: this.#transcriber, textBytes: 0 });
+  }
+
+  /** A part of an item's transcription has come. */
+  addText(itemId: string, textBytes: number): void {
+    const piece = this.#committed.get(itemId);
+    if (piece) piece.textBytes += textBytes;
+  }
+
+  /** The pieces whose transcription has not come, with the text so far. */
+  get pending(): readonly PendingPiece[] {
+    return [...this.#committed.values()].map(({ seconds, transcriber, textBytes }) => ({
+      model: transcriber.model,
+      seconds,
+      textBytes,
+    }));
   }
 
   /** The provider drops the audio that is not committed. */
@@ -95,7 +117,7 @@ export class Transcriptions {
   }
 
   /** The transcription of an item has come, or has failed. Undefined: it had ended before, or no model is known. */
-  end(itemId: string): WrittenPiece | undefined {
+  end(itemId: string): TranscribedPiece | undefined {
     if (this.#ended.has(itemId)) return undefined;
     if (itemId !== '') this.#ended.add(itemId);
     const piece = this.#committed.get(itemId);
@@ -109,7 +131,7 @@ export class Transcriptions {
     const current = this.#transcriber;
     const pieces = [...this.#committed.values()];
     // what is not committed yet
-    if (current) pieces.push({ seconds: this.#uncommittedSeconds, transcriber: current });
+    if (current) pieces.push({ seconds: this.#uncommittedSeconds, transcriber: current, textBytes: 0 });
     const all = new Set(pieces.map(({ transcriber }) => transcriber));
     return [...all].reduce((sum, each) => {
       const own = pieces.filter(({ transcriber }) => transcriber === each);

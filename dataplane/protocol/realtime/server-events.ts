@@ -29,7 +29,9 @@ export type ServerEvent =
     }
   | { readonly kind: 'AudioCommitted'; readonly itemId: string }
   | { readonly kind: 'AudioCleared' }
-  /** One that has failed costs nothing. */
+  /** A part of a transcription's text. */
+  | { readonly kind: 'Transcribing'; readonly itemId: string; readonly textBytes: number }
+  /** A failed transcription costs nothing. */
   | {
       readonly kind: 'Transcribed';
       readonly itemId: string;
@@ -80,7 +82,21 @@ function readRare(type: string, event: JsonRecord): ServerEvent {
       return { kind: 'AudioCommitted', itemId };
     case 'input_audio_buffer.cleared':
       return { kind: 'AudioCleared' };
-    case 'conversation.item.input_audio_transcription.completed':
+    case 'error':
+      return readError(event['error']);
+    default:
+      return type.startsWith(TRANSCRIPTION) ? readTranscription(type.slice(TRANSCRIPTION.length), event) : OTHER;
+  }
+}
+
+const TRANSCRIPTION = 'conversation.item.input_audio_transcription.';
+
+function readTranscription(step: string, event: JsonRecord): ServerEvent {
+  const itemId = stringOf(event['item_id']);
+  switch (step) {
+    case 'delta':
+      return { kind: 'Transcribing', itemId, textBytes: utf8Bytes(event['delta']) };
+    case 'completed':
       return {
         kind: 'Transcribed',
         itemId,
@@ -88,10 +104,8 @@ function readRare(type: string, event: JsonRecord): ServerEvent {
         usage: readTranscriptionUsage(event['usage']),
         textBytes: utf8Bytes(event['transcript']),
       };
-    case 'conversation.item.input_audio_transcription.failed':
+    case 'failed':
       return { kind: 'Transcribed', itemId, failed: true, usage: undefined, textBytes: 0 };
-    case 'error':
-      return readError(event['error']);
     default:
       return OTHER;
   }

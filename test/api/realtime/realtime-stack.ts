@@ -53,7 +53,8 @@ spec:
 
 export async function startRealtimeStack(
   options: Omit<Parameters<typeof startTestStack>[0] & object, 'files'> & {
-    readonly files?: Readonly<Record<string, string>>;
+    /** `providerUrl`: of the stack's provider. */
+    readonly files?: (providerUrl: string) => Readonly<Record<string, string>>;
   } = {},
 ): Promise<RealtimeStack> {
   const provider = await startRealtimeProvider();
@@ -62,7 +63,7 @@ export async function startRealtimeStack(
   const stack = await startTestStack({
     ...rest,
     tls: { certificate: cert, key },
-    files: () => ({ 'realtime.yaml': realtimeManifests(provider.url), ...files }),
+    files: () => ({ 'realtime.yaml': realtimeManifests(provider.url), ...files?.(provider.url) }),
   }).catch(async (error: unknown) => {
     await provider.stop();
     throw error;

@@ -197,8 +197,10 @@ describe('within a session', () => {
   it('a message that is too large ends it', async () => {
     const { talk } = await open(stack);
     talk.sdk.socket.send(`{"type":"x","y":"${'z'.repeat(17 * 1024 * 1024)}"}`);
-    assert.ok([1009, 1006].includes((await talk.closed).code));
+    assert.equal((await talk.closed).code, 1009);
     await recordOf(stack, talk);
+    const line = stack.gateway.logs.find((each) => each.includes(talk.requestId) && each.includes('error_code'));
+    assert.match(line ?? '', /"error_code":"request_too_large"/);
   });
 
   it("the provider's credential is masked where it repeats it", async () => {

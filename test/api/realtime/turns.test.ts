@@ -19,7 +19,7 @@ beforeAll(async () => {
     keyManifest('voice', VOICE_KEY, 'quota: {limitUsd: "0.9"}') +
     keyManifest('limited', LIMITED_KEY, 'rateLimits: {outputTokensPerMinute: 150}') +
     keyManifest('tight', TIGHT_KEY, 'rateLimits: {outputTokensPerMinute: 150}\nmaxConcurrency: 1');
-  stack = await startRealtimeStack({ files: { 'voice.yaml': keys } });
+  stack = await startRealtimeStack({ files: () => ({ 'voice.yaml': keys }) });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));

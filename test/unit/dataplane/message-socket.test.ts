@@ -1,4 +1,4 @@
-/** What a socket holds of memory and for how long, and how it closes while its other end still sends. */
+/** What a socket holds of memory and for how long, and how it closes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ beforeEach(async () => {
   const many = Promise.withResolvers<void>();
   manyHeld = many.promise;
   server = createServer();
-  const sockets = new WebSocketServer({ noServer: true });
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 2 * MIB });
   const opened = Promise.withResolvers<MessageSocket>();
   server.on('upgrade', (request, connection, head) => {
     closed = once(connection, 'close');
@@ -67,5 +67,14 @@ describe('what a socket holds', () => {
     assert.equal(code, 4000);
     await closed;
     assert.equal(held, 0);
+  });
+});
+
+describe('a message larger than the limit', () => {
+  it.each([false, true])('closes the socket with 1009 (fragmented: %s)', async (fragmented) => {
+    if (fragmented) client.send(Buffer.alloc(1.5 * MIB), { fin: false });
+    client.send(Buffer.alloc(fragmented ? MIB : 3 * MIB));
+    for await (const message of socket.messages()) assert.fail(`${message.length} bytes were received`);
+    assert.equal(socket.closed?.code, 1009);
   });
 });

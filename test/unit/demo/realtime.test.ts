@@ -12,7 +12,7 @@ let provider: DemoProvider;
 let stack: RealtimeStack;
 beforeAll(async () => {
   provider = await startDemoProvider({ host: '127.0.0.1', port: 0, tokenMs: 0, slowTokenMs: 100 });
-  stack = await startRealtimeStack({ files: { 'realtime.yaml': realtimeManifests(provider.url) } });
+  stack = await startRealtimeStack({ files: () => ({ 'realtime.yaml': realtimeManifests(provider.url) }) });
 });
 afterAll(async () => {
   await stack.stop();

@@ -73,6 +73,50 @@ describe('a transcription', () => {
     assert.equal((await rig.end()).costNanoUsd, 0n);
   });
 
+  it('that has not come when the session ends is billed by its audio and the text so far', async () => {
+    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };
+    const [atClient, atProvider] = ['client', 'provider'] as const;
+    const cases: readonly [model: string, text: readonly Event[], end: 'client' | 'provider', costNanoUsd: bigint][] = [
+      ['minutes', [], atClient, MINUTE_NANO_USD],
+      ['flat', [], atClient, 1_000_000n],
+      ['writer', [], atClient, 600n * INPUT],
+      ['writer', [delta], atClient, 600n * INPUT + 100n * OUTPUT],
+      // nothing has come of a provider that breaks off
+      ['minutes', [], atProvider, 0n],
+      ['writer', [delta], atProvider, 600n * INPUT + 100n * OUTPUT],
+    ];
+    for (const [model, text, end, costNanoUsd] of cases) {
+      const rig = await opened();
+      rig.client.push(transcribe({ model }), append(20), append(20), append(20));
+      await settled();
+      rig.provider.push(committed('i1'), ...text);
+      await settled();
+      const crashed = rig.progress();
+      rig[end].leave(1006);
+      await rig.running;
+      const { costNanoUsd: billed, usageSource } = rig.progress();
+      const seen = `${model} ${end} ${text.length}`;
+      assert.deepEqual([billed, usageSource], [costNanoUsd, costNanoUsd > 0n ? 'Partial' : 'Provider'], seen);
+      if (end === 'client')
+        assert.deepEqual([crashed.costNanoUsd, crashed.usageSource], [costNanoUsd, 'Partial'], seen);
+      assert.deepEqual(rig.defects, []);
+    }
+  });
+
+  it('that comes after its text so far is billed once, by its figures', async () => {
+    const rig = await opened();
+    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };
+    rig.client.push(transcribe({ model: 'writer' }), append(20));
+    await settled();
+    const usage = { type: 'tokens', input_tokens: 7, output_tokens: 3 };
+    rig.provider.push(committed('i1'), delta, written('i1', { usage }));
+    await settled();
+    rig.client.leave(1000);
+    await rig.running;
+    const { costNanoUsd, usageSource } = rig.progress();
+    assert.deepEqual([costNanoUsd, usageSource], [7n * INPUT + 3n * OUTPUT, 'Provider']);
+  });
+
   it('is held for audio that was sent before its model was set', async () => {
     const rig = await opened();
     for (let count = 0; count < 10; count++) rig.client.push(append(60));

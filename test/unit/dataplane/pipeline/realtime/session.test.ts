@@ -195,6 +195,13 @@ describe('the end of a session', () => {
     assert.deepEqual([rig.progress().costNanoUsd, rig.progress().tokens.output], [costNanoUsd, 105]);
   });
 
+  it('by a message of the client that is too large has that error', async () => {
+    const rig = await opened();
+    rig.client.leave(1009);
+    const { end } = await rig.running;
+    assert.equal(end.kind === 'Ended' && end.error.code, 'request_too_large');
+  });
+
   it('by a client that stops reading is no silence of the provider', async () => {
     const rig = await opened();
     const { client, provider } = rig;

@@ -1,0 +1,202 @@
+/**
+ * Compares each session with what the provider has sent and with its record in the books: responses of which the client
+ * has seen the end are billed exactly, and the one that the session's end interrupts by what can have been known of it.
+ */
+import type { Happened } from '../happened.ts';
+import type { LedgerRecord } from '../ledger-file.ts';
+import type { SessionLog } from './client.ts';
+import { MAX_OUTPUT_TOKENS, sessionPrice, sessionUid } from './config.ts';
+import type { ProvidedResponse } from './provider.ts';
+
+export interface SessionEvidence {
+  readonly sessions: readonly SessionLog[];
+  readonly responses: readonly ProvidedResponse[];
+  /** The records of the sessions of this round. */
+  readonly records: readonly LedgerRecord[];
+  readonly happened: Happened;
+  /** Whether the store may lose records. */
+  readonly isForgetful: boolean;
+}
+
+interface Case extends Pick<SessionEvidence, 'happened'> {
+  readonly session: SessionLog;
+  /** Of this session. */
+  readonly responses: readonly ProvidedResponse[];
+  readonly record: LedgerRecord;
+}
+
+/** What a response can have been billed: cached tokens exactly, the others from `least` to `most`. */
+interface Bill {
+  readonly cached: number;
+  readonly least: { readonly input: number; readonly output: number };
+  readonly most: { readonly input: number; readonly output: number };
+}
+
+const FREE: Bill = { cached: 0, least: { input: 0, output: 0 }, most: { input: 0, output: 0 } };
+/** A process that could not renew its holds for this long ends its sessions. */
+const HOLD_LOST_MS = 20_000;
+/** What the gateway may estimate beside the client's own bytes: settings and what responses wrote. */
+const OTHER_INPUT = 8 * MAX_OUTPUT_TOKENS;
+
+/** Describes what is wrong; empty if every nano-dollar is right. */
+export function judgeSessions({ sessions, responses, records, happened, isForgetful }: SessionEvidence): string[] {
+  const byId = new Map(records.map((record) => [record.id, record]));
+  const found = sessions.flatMap((session) => {
+    const record = byId.get(session.id);
+    const mine = responses.filter(({ n }) => n === session.plan.n);
+    const complaint = record
+      ? judge({ session, record, responses: mine, happened })
+      : session.status === 101 && !isForgetful
+        ? 'it is lost'
+        : undefined;
+    const complaints = [complaint, unexplained(session, { responses: mine, happened })];
+    return complaints.flatMap((each) => (each === undefined ? [] : [describe(session, { mine, record }) + each]));
+  });
+  const ids = new Set(sessions.map(({ id }) => id));
+  const strays = records.filter(({ id, costNanoUsd }) => !ids.has(id) && costNanoUsd > 0n);
+  return [
+    ...found,
+    ...strays.map(({ id, costNanoUsd }) => `the session ${id} costs ${costNanoUsd}, and nobody had it`),
+  ];
+}
+
+function describe(
+  { plan, status, begun, ended, left, closeCode, errors }: SessionLog,
+  { mine, record }: { readonly mine: readonly ProvidedResponse[]; readonly record: LedgerRecord | undefined },
+): string {
+  const sent = mine.map(({ k, textBytes, end, fate }) => `${k} ${textBytes} bytes ${end ?? `no end (${fate.end})`}`);
+  const books = record
+    ? `${record.id} ${record.status} ${record.usageSource} ${Object.values(record.tokens).join('/')} ${record.costNanoUsd}+${record.unbilledNanoUsd}`
+    : 'nothing';
+  return (
+    `session ${plan.n} (key ${plan.key}; client ${status}, ${begun.length} begun, ${ended.length} ended, ` +
+    `${left ? 'left' : `closed with ${closeCode}`} ${errors.join()}; provider: ${sent.join(', ')}; books: ${books}): `
+  );
+}
+
+function judge(each: Case): string | undefined {
+  return belongs(each) ?? status(each) ?? price(each) ?? tokens(each);
+}
+
+function belongs({ session, record }: Case): string | undefined {
+  return record.key === sessionUid(session.plan.key) ? undefined : `it is in the books of ${record.key}`;
+}
+
+function status({ record, responses, happened, session }: Case): string | undefined {
+  switch (record.status) {
+    case 'Abandoned':
+      return happened.kills.some((ms) => ms >= record.createdMs) ? undefined : 'nobody killed its gateway';
+    case 'ProviderCut':
+      return responses.some(({ fate, end }) => end === undefined && fate.end === 'Cut') || isDisturbed(happened)
+        ? undefined
+        : 'its provider did not break off';
+    case 'ClientClosed':
+      return session.left || isDisturbed(happened) ? undefined : 'its client did not leave';
+    case 'Failed':
+    case 'Withheld':
+      return isDisturbed(happened) ? undefined : `nothing explains that it is ${record.status}`;
+    default:
+      return undefined;
+  }
+}
+
+/** One sum, rounded once. A bill that another process takes over is the sum of what had ended and of what ran. */
+function price({ record }: Case): string | undefined {
+  const { costNanoUsd, unbilledNanoUsd, durationMs, status: recorded } = record;
+  if (unbilledNanoUsd !== 0n && (durationMs < HOLD_LOST_MS || recorded === 'Succeeded'))
+    return `${unbilledNanoUsd} nano-USD were written off`;
+  const total = costNanoUsd + unbilledNanoUsd;
+  const expected = sessionPrice(record.tokens);
+  const difference = total > expected ? total - expected : expected - total;
+  const tolerated = recorded === 'Abandoned' || recorded === 'Failed' ? 1n : 0n;
+  return difference <= tolerated ? undefined : `it costs ${total}, and its tokens ${expected}`;
+}
+
+function tokens(each: Case): string | undefined {
+  const { record, responses, session } = each;
+  const isSeen = ({ k }: ProvidedResponse): boolean => session.ended.includes(k);
+  const certain = responses.filter(isSeen).map((response) => whole(response, session));
+  const options = responses
+    .filter((response) => !isSeen(response))
+    .reduce<readonly Bill[]>(
+      (sums, response) => sums.flatMap((sum) => optionsOf(response, each).map((bill) => plus(sum, bill))),
+      [certain.reduce(plus, FREE)],
+    );
+  if (options.some((bill) => fits(record, bill))) return undefined;
+  return `its tokens are none of ${options.map(format).join(' or ')}`;
+}
+
+function fits({ tokens: { input, cached, output } }: LedgerRecord, { cached: read, least, most }: Bill): boolean {
+  const isWithin = (count: number, from: number, to: number): boolean => count >= from && count <= to;
+  return cached === read && isWithin(input, least.input, most.input) && isWithin(output, least.output, most.output);
+}
+
+function plus(a: Bill, b: Bill): Bill {
+  return {
+    cached: a.cached + b.cached,
+    least: { input: a.least.input + b.least.input, output: a.least.output + b.least.output },
+    most: { input: a.most.input + b.most.input, output: a.most.output + b.most.output },
+  };
+}
+
+function format({ cached, least, most }: Bill): string {
+  return `${least.input} to ${most.input} + ${cached} / ${least.output} to ${most.output}`;
+}
+
+/** A response whose end has come is billed by its usage, or by what it has brought. */
+function whole({ fate, end, textBytes }: ProvidedResponse, session: SessionLog): Bill {
+  if (end === 'Usage') {
+    const counts = { input: fate.input - fate.cached, output: Math.min(fate.output, MAX_OUTPUT_TOKENS) };
+    return { cached: fate.cached, least: counts, most: counts };
+  }
+  if (end === 'Failed' && textBytes === 0) return FREE;
+  const output = estimated(textBytes);
+  return { cached: 0, least: { input: 1, output }, most: { input: mostInput(session), output } };
+}
+
+/** The client has not seen the end of the response: the gateway may have, or may have seen a part, or nothing. */
+function optionsOf(response: ProvidedResponse, each: Case): readonly Bill[] {
+  const { session } = each;
+  const seen: Bill = {
+    cached: 0,
+    least: { input: 1, output: 0 },
+    most: { input: mostInput(session), output: estimated(response.textBytes) },
+  };
+  return [
+    seen,
+    ...(response.end === undefined ? [] : [whole(response, session)]),
+    ...(mayBeFree(response, each) ? [FREE] : []),
+  ];
+}
+
+/** The gateway may not have seen its beginning, or its provider brought nothing. */
+function mayBeFree({ k, fate }: ProvidedResponse, { session, happened }: Case): boolean {
+  const isFault = fate.end === 'Cut' || fate.end === 'Orderly' || fate.end === 'Failed';
+  return isFault || isDisturbed(happened) || !session.begun.includes(k);
+}
+
+function mostInput({ sentBytes }: SessionLog): number {
+  return sentBytes + OTHER_INPUT;
+}
+
+function estimated(textBytes: number): number {
+  return Math.min(MAX_OUTPUT_TOKENS, Math.ceil(textBytes / 4));
+}
+
+/** What the client was told, and when it was left alone. */
+function unexplained(
+  { status: httpStatus, hung, left, closeCode, plan }: SessionLog,
+  { responses, happened }: Pick<Case, 'responses' | 'happened'>,
+): string | undefined {
+  if (hung) return 'its client waited in vain';
+  if (isDisturbed(happened)) return undefined;
+  const isTight = plan.key === 'tight';
+  if (httpStatus !== 101) return isTight && httpStatus === 429 ? undefined : `it was refused with ${httpStatus}`;
+  const isEndedByProvider = responses.some(({ fate }) => fate.end === 'Cut' || fate.end === 'Orderly');
+  return left || isTight || isEndedByProvider ? undefined : `it was closed with ${closeCode}`;
+}
+
+/** A gateway was killed, stood still, or was told to end. */
+function isDisturbed({ kills, pauses, drains }: Happened): boolean {
+  return kills.length + pauses.length + drains.length > 0;
+}

@@ -1,0 +1,65 @@
+/** Plays the realtime sessions of a round, and checks them and the money of their keys afterwards. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ANSWER_MS } from '../admin.ts';
+import { nano } from '../balance.ts';
+import { diceOf } from '../dice.ts';
+import type { LedgerRecord } from '../ledger-file.ts';
+import type { World } from '../world.ts';
+import { talk } from './client.ts';
+import type { SessionLog } from './client.ts';
+import { SESSION_KEYS, SESSION_MODEL, sessionKeyString, sessionUid, TIGHT_LIMIT_NANO_USD } from './config.ts';
+import type { SessionKey } from './config.ts';
+import type { SessionEvidence } from './judge.ts';
+import { planSessions } from './plan.ts';
+
+/** Resolves with the clients' logs, once all of them have ended. */
+export async function playSessions(world: World, seed: number, round: number): Promise<readonly SessionLog[]> {
+  world.sessions.startRound(seed, round);
+  return Promise.all(
+    planSessions(seed, round).map(async (plan) => {
+      await sleep(plan.startMs);
+      const member = diceOf('session member', seed, round, plan.n).int(world.members);
+      return talk(await world.url(member), plan);
+    }),
+  );
+}
+
+export function isOfSession({ model }: Pick<LedgerRecord, 'model'>): boolean {
+  return model === SESSION_MODEL;
+}
+
+/** Everything that is known of a round's sessions. `records`: of the round. */
+export function sessionEvidence(
+  { sessions: provider, happened, ledger }: World,
+  sessions: readonly SessionLog[],
+  records: readonly LedgerRecord[],
+): SessionEvidence {
+  const mine = records.filter(isOfSession);
+  return { sessions, responses: provider.log, records: mine, happened, isForgetful: ledger === 'forgetful' };
+}
+
+/** What sessions' keys are told that they have spent is the sum of their records. `records`: all that there are. */
+export async function sessionBalance(world: World, records: readonly LedgerRecord[]): Promise<readonly string[]> {
+  const url = await world.url(0);
+  const told = SESSION_KEYS.map(async (key) => {
+    const sum = records
+      .filter((record) => record.key === sessionUid(key))
+      .reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
+    const spent = await spentOf(url, key);
+    const isOver = key === 'tight' && sum > TIGHT_LIMIT_NANO_USD;
+    return [
+      ...(spent === sum ? [] : [`key ${key} has spent ${spent}, and its records add up to ${sum}`]),
+      ...(isOver ? [`key ${key} has spent ${sum}, of ${TIGHT_LIMIT_NANO_USD}`] : []),
+    ];
+  });
+  return (await Promise.all(told)).flat();
+}
+
+async function spentOf(url: string, key: SessionKey): Promise<bigint> {
+  const response = await fetch(`${url}/v1/key`, {
+    headers: { authorization: `Bearer ${sessionKeyString(key)}` },
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
+  const { spent_usd: spentUsd } = (await response.json()) as { readonly spent_usd: string };
+  return nano(spentUsd);
+}

@@ -1,0 +1,152 @@
+/** A provider of realtime sessions, which outlives the gateways. It logs what it has sent of each response. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import { usage } from '../../support/realtime-provider.ts';
+import { responseFate } from './plan.ts';
+import type { ResponseFate } from './plan.ts';
+
+/** A response that the provider has begun. It was handed to the connection, and may not have arrived. */
+export interface ProvidedResponse {
+  readonly n: number;
+  readonly k: number;
+  readonly fate: ResponseFate;
+  textBytes: number;
+  /** What its end says; undefined: it has not ended. */
+  end: 'Usage' | 'NoUsage' | 'Failed' | undefined;
+}
+
+export interface SessionProvider {
+  readonly url: string;
+  /** Starts a round: its fates are in force, and the log is empty. */
+  startRound(seed: number, round: number): void;
+  /** The responses of the round so far. */
+  readonly log: readonly ProvidedResponse[];
+  stop(): void;
+}
+
+type Event = Readonly<Record<string, unknown>> & { readonly type?: string };
+
+const SESSION = {
+  type: 'realtime',
+  object: 'realtime.session',
+  id: 'sess_1',
+  max_output_tokens: 900,
+  instructions: '',
+  audio: { input: { turn_detection: null } },
+};
+
+export async function startSessionProvider(): Promise<SessionProvider> {
+  const open = new Set<Socket>();
+  let log: ProvidedResponse[] = [];
+  let [seed, round] = [0, 0];
+  const server = createServer((_request, response) => response.writeHead(404).end());
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+  });
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  server.on('upgrade', (request, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      const session = new ProvidedSession(client, {
+        fateOf: (place) => responseFate(seed, round, place),
+        begun: (response) => log.push(response),
+      });
+      session.open();
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    startRound(newSeed, newRound) {
+      [seed, round] = [newSeed, newRound];
+      log = [];
+    },
+    get log() {
+      return log;
+    },
+    stop() {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+interface Round {
+  readonly fateOf: (place: { readonly n: number; readonly k: number }) => ResponseFate;
+  readonly begun: (response: ProvidedResponse) => void;
+}
+
+class ProvidedSession {
+  readonly #socket: WebSocket;
+  readonly #round: Round;
+  /** By their ids. */
+  readonly #running = new Map<string, ProvidedResponse>();
+
+  constructor(socket: WebSocket, round: Round) {
+    this.#socket = socket;
+    this.#round = round;
+  }
+
+  open(): void {
+    this.#socket.on('error', () => undefined);
+    this.#socket.on('message', (data) => this.#receive(JSON.parse((data as Buffer).toString('utf8')) as Event));
+    this.#send({ type: 'session.created', session: SESSION });
+  }
+
+  #receive(event: Event): void {
+    if (event.type === 'response.create') void this.#respond(event);
+    if (event.type === 'response.cancel') this.#cancel(String(event['response_id']));
+  }
+
+  async #respond(event: Event): Promise<void> {
+    const { metadata } = event['response'] as { readonly metadata: { readonly n: string; readonly k: string } };
+    const [n, k] = [Number(metadata.n), Number(metadata.k)];
+    const fate = this.#round.fateOf({ n, k });
+    const id = `resp_${n}_${k}`;
+    await sleep(fate.beginMs);
+    if (!this.#isOpen) return;
+    const response: ProvidedResponse = { n, k, fate, textBytes: 0, end: undefined };
+    this.#running.set(id, response);
+    this.#round.begun(response);
+    this.#send({ type: 'response.created', response: { id, status: 'in_progress' } });
+    for (const delta of fate.pieces) {
+      if (fate.pieceMs > 0) await sleep(fate.pieceMs);
+      if (!this.#isOpen || !this.#running.has(id)) return;
+      response.textBytes += delta.length;
+      this.#send({ type: 'response.output_text.delta', response_id: id, delta });
+    }
+    if (!this.#isOpen || !this.#running.has(id)) return;
+    if (fate.end === 'Cut') this.#socket.terminate();
+    else if (fate.end === 'Orderly') this.#socket.close(1001, 'the session has expired');
+    else this.#end(id, fate.end, fate.end === 'Failed' ? 'failed' : 'completed');
+  }
+
+  #cancel(id: string): void {
+    if (this.#running.get(id)?.fate.heedsCancel === true) this.#end(id, 'Usage', 'cancelled');
+  }
+
+  #end(id: string, end: NonNullable<ProvidedResponse['end']>, status: string): void {
+    const response = this.#running.get(id);
+    if (!response) return;
+    this.#running.delete(id);
+    response.end = end;
+    const { input, cached, output } = response.fate;
+    const details = {
+      input_token_details: { text_tokens: input, audio_tokens: 0, image_tokens: 0, cached_tokens: cached },
+    };
+    const used = end === 'Usage' ? { usage: usage(input, output, details) } : {};
+    this.#send({ type: 'response.done', response: { id, status, ...used } });
+  }
+
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  #send(event: object): void {
+    if (this.#isOpen) this.#socket.send(JSON.stringify({ event_id: 'event_1', ...event }));
+  }
+}
