@@ -3,12 +3,13 @@ import { formatCount, pluralize, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { addedMargins } from '../data/add-sums.ts';
 import type { Margins } from '../data/usage.ts';
 import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { parseUsageQuery, viewParameters } from '../queries/usage-query.ts';
+import { parseUsageQuery, USAGE_QUERY, viewParameters } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { withParameters } from '../paths.ts';
@@ -22,7 +23,7 @@ type MarginSum = Margins['sums'][number];
 
 const PATH = '/usage/margins';
 
-async function showMargins(request: PageRequest): Promise<HandlerResult> {
+async function showMargins(request: PageRequest<{ readonly query: typeof USAGE_QUERY }>): Promise<HandlerResult> {
   if (!(await seesMargins(request)))
     throw new AccessError('NotFound', 'Margins are shown where a channel states its cost, to people of the platform.');
   const {
@@ -99,4 +100,6 @@ function renderMarginOf({ known }: MarginSum): Html {
   }`;
 }
 
-export const usageMarginsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: PATH, handle: showMargins }];
+export const usageMarginsRoutes: readonly ConsoleRoute[] = [
+  route({ method: 'GET', path: PATH, query: USAGE_QUERY, handle: showMargins }),
+];

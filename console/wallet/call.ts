@@ -1,21 +1,34 @@
 /** One call of an account: the ledger's record, and what the proxies noted of it. */
+import { Type } from 'typebox';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { html } from '#web/html.ts';
 import type { ActivityEntry } from '#activity/activity.ts';
 import { AccessError } from '../access/access.ts';
+import { OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../queries/names.ts';
 import { renderCallDetails } from './call-details.ts';
 import { seesMargins } from '../queries/margins.ts';
-import { callQueryOf, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
+import { callQueryOf, KEY_QUERY, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
 import type { CallQuery } from '../data/usage.ts';
 import { renderWalletHead } from './head.ts';
 
-async function showCall(request: PageRequest): Promise<HandlerResult> {
+const CALL = Type.Object({ ...OBJECT.properties, id: Type.String() });
+const CALL_QUERY = Type.Object({
+  ...KEY_QUERY.properties,
+  uid: queryText(),
+  /** When the call was admitted, in milliseconds since the epoch. */
+  at: queryText(),
+});
+
+type CallRequest = PageRequest<{ readonly params: typeof CALL; readonly query: typeof CALL_QUERY }>;
+
+async function showCall(request: CallRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
-  const query = callQueryOf(visible, request.query.get('uid') ?? '');
-  const callId = request.params['id'] ?? '';
+  const query = callQueryOf(visible, request.query.uid);
+  const { id: callId } = request.params;
   const [names, record, margins] = await Promise.all([
     keyNames(visible, request),
     readRecord(request, query, callId),
@@ -30,18 +43,18 @@ async function showCall(request: PageRequest): Promise<HandlerResult> {
 }
 
 async function readRecord(
-  { query: parameters, deps: { usage } }: PageRequest,
+  { query: { at }, deps: { usage } }: CallRequest,
   query: CallQuery,
   callId: string,
 ): Promise<UsageRecord | undefined> {
-  const createdMs = Number(parameters.get('at') ?? NaN);
+  const createdMs = Number(at ?? NaN);
   if (!usage || !Number.isSafeInteger(createdMs) || createdMs < 0) return undefined;
   return usage.find(query, { callId, createdMs });
 }
 
 /** If the entry is missing, the rest of the page is still shown. */
 async function readEntry(
-  { deps: { activity, log } }: PageRequest,
+  { deps: { activity, log } }: CallRequest,
   { accounts: [account], keyUid }: CallQuery,
   callId: string,
 ): Promise<ActivityEntry | undefined> {
@@ -56,5 +69,11 @@ async function readEntry(
 }
 
 export const callRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/:namespace/:name/calls/:id', handle: showCall },
+  route({
+    method: 'GET',
+    path: '/wallet/:namespace/:name/calls/:id',
+    params: CALL,
+    query: CALL_QUERY,
+    handle: showCall,
+  }),
 ];
