@@ -6,10 +6,9 @@ import type { Html } from '#web/html.ts';
 import { baseDollars, offerDollars } from '#web/pricing/dollars.ts';
 import { formatTokens, renderModalities, USE_NAMES, USES, usesOf } from '#web/pricing/facts.ts';
 import type { Use } from '#web/pricing/facts.ts';
-import { modelHref } from '#web/pricing/model-page.ts';
 import type { PriceList, PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 import { priceText, triedGroups } from './price-text.ts';
-import { withParameters } from '../paths.ts';
+import { modelPath, withParameters } from '../paths.ts';
 import { pageHead } from '../components/page.ts';
 import { filters, searchFilter, selectFilter } from '../components/filters.ts';
 import type { Column } from '../components/table.ts';
@@ -25,7 +24,6 @@ export interface ModelsQuery {
 }
 
 export const MODELS_PATH = '/models';
-const MODEL_ROOT = '/prices/models/';
 
 /** Parses the parameters; unknown values are ignored. */
 export function parseModelsQuery(parameters: URLSearchParams, { pricing: { groups } }: PriceList): ModelsQuery {
@@ -110,7 +108,7 @@ function renderTable(rows: readonly PricingRow[], list: PriceList, query: Models
       {
         title: 'Model',
         cell: ({ modelName, vendor }) =>
-          html`<a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a
+          html`<a href="${modelPath(modelName)}"><bdi>${modelName}</bdi></a
             ><small><bdi>${vendor || '—'}</bdi></small>`,
       },
       { title: 'Type', cell: typeOf },

@@ -12,9 +12,8 @@ import { AccessError } from '../access/access.ts';
 import { seesPriceChanges } from './price-change.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { priceListOf } from '../queries/price-lists.ts';
+import { MODEL_ROOT } from '../paths.ts';
 import { pageHead } from '../components/page.ts';
-
-const MODEL_ROOT = '/prices/models/';
 
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
@@ -62,7 +61,7 @@ function showModel({ deps, params }: PageRequest): HandlerResult {
 
 export const pricesRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/prices', handle: showPrices },
-  { method: 'GET', path: '/prices/models/:name', handle: showModel },
+  { method: 'GET', path: '/models/:name', handle: showModel },
 ];
 
 interface PricesView {

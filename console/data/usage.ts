@@ -15,6 +15,8 @@ export interface CallQuery {
   readonly model?: string;
   /** The name of the serving group. */
   readonly group?: string;
+  /** "route/channel" */
+  readonly channel?: string;
   readonly status?: CallStatus;
   readonly sinceMs?: number;
   /** Exclusive. */

@@ -127,6 +127,7 @@ function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }
       groups: groupNames(deps),
       made: outputLabelOf(deps),
       keyOf: () => name,
+      from: path,
     })}
     ${olderPager({
       newest: older ? withParameters(path, kept) : undefined,

@@ -5,26 +5,25 @@ import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
-import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
+import { CALLS_PATH as PATH, periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { parseUsageQuery, viewParameters } from '../queries/usage-query.ts';
+import { parseUsageQuery } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
-import { renderCallsTable } from '../components/calls-table.ts';
+import { REFUSED, renderCallsTable } from '../components/calls-table.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { withParameters } from '../paths.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 import { renderRanges } from '../components/ranges.ts';
 import { sumText } from '../components/usage-chart.ts';
-import { pageHead } from '../components/page.ts';
+import { usageHead } from './head.ts';
 import { olderPager } from '../components/pager.ts';
 
 const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
 const PIECE = 32_768;
-const PATH = '/usage/calls';
 
 async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const {
@@ -32,6 +31,8 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
     nowMs,
   } = request;
   const query = parseUsageQuery(request.query, nowMs);
+  if (request.query.get('status') === REFUSED)
+    return { redirect: withParameters('/usage/refused', shownParameters(query)) };
   const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
   const before = request.query.get('before') ?? undefined;
   const asked = callQueryOf(scope, query);
@@ -41,8 +42,9 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
       usage.page(asked, { size: PAGE_SIZE, ...(before !== undefined && { before }) }),
       usage.sums(asked),
     ]));
-  const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
-  const body = html`${pageHead({ above: [{ path: back, label: 'Usage' }], title: 'Calls' })}
+  const kept = shownParameters(query);
+  const lede = 'Each call with its tokens and its cost, the newest first.';
+  const body = html`${usageHead({ page: 'calls', title: 'Calls', lede, margins, kept })}
   ${
     found
       ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
@@ -81,6 +83,7 @@ function renderCalls({ deps }: PageRequest, { query, scope, before, margins, pag
             margins,
             keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
             showAccounts: scope.accounts.length > 1,
+            from: withParameters(PATH, { ...shownParameters(query), before: before ?? '' }),
           })
     }
     ${renderPager(query, before, page)}`;

@@ -8,13 +8,12 @@ import { addedMargins } from '../data/add-sums.ts';
 import type { Margins } from '../data/usage.ts';
 import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { parseUsageQuery, viewParameters } from '../queries/usage-query.ts';
+import { parseUsageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { seesMargins } from '../queries/margins.ts';
-import { withParameters } from '../paths.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 import { renderRanges } from '../components/ranges.ts';
-import { pageHead } from '../components/page.ts';
+import { usageHead } from './head.ts';
 import type { Column } from '../components/table.ts';
 import { table } from '../components/table.ts';
 
@@ -35,9 +34,10 @@ async function showMargins(request: PageRequest): Promise<HandlerResult> {
   const margins = await usage?.margins(callQueryOf(scope, query));
   const names = { scope, groups: groupNames(deps) };
   const models = modelNames(deps.resources().modelRoutes);
-  const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
-  const body = html`${pageHead({
-    above: [{ path: back, label: 'Usage' }],
+  const body = html`${usageHead({
+    page: 'margins',
+    margins: true,
+    kept: shownParameters(query),
     title: 'Margins',
     lede:
       'What was billed, and what it cost the platform, as the channels state their cost. Only people of the platform ' +

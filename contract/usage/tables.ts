@@ -23,6 +23,8 @@ export interface CallFilter {
   readonly model?: string;
   /** The serving group. The daily sums are not kept by group. */
   readonly group?: string;
+  /** "route/channel". The daily sums are not kept by channel. */
+  readonly channel?: string;
   readonly status?: CallStatus;
 }
 
@@ -76,7 +78,8 @@ export type CallOrder = 'OldestFirst' | 'NewestFirst';
 const COLUMNS = RECORD_COLUMNS.join(', ');
 const DAY_FILTER = `(:key IS NULL OR key_uid = :key) AND (:model IS NULL OR model = :model)
   AND (:status IS NULL OR status = :status)`;
-const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)`;
+const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)
+  AND (:channel IS NULL OR channel = :channel)`;
 const IN_RANGE = `account = :account AND (created_ms, call_id) >= (:fromMs, :fromId)
   AND (created_ms, call_id) < (:toMs, :toId)`;
 const ORDER: Readonly<Record<CallOrder, string>> = {
@@ -221,7 +224,7 @@ function dayParameters({ account, keyUid, model, status }: CallFilter): Record<s
 }
 
 function filterParameters(filter: CallFilter): Record<string, string | null> {
-  return { ...dayParameters(filter), group: filter.group ?? null };
+  return { ...dayParameters(filter), group: filter.group ?? null, channel: filter.channel ?? null };
 }
 
 function rangeParameters({ from, to }: CallRange): Record<string, string | number> {

@@ -16,6 +16,18 @@ const chromium = await need('chromium');
 const DAY_MS = 86_400_000;
 const TODAY = Math.floor(TEST_NOW_MS / DAY_MS);
 const PATH = '/wallet/team-a/main';
+/** States its cost, so that the platform team sees margins. */
+const ROUTE = {
+  apiVersion: 'modelgateway.dev/v1alpha1',
+  kind: 'ModelRoute',
+  metadata: { namespace: 'model-gateway', name: 'anthropic' },
+  spec: {
+    models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }],
+    channels: [
+      { name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example', cost: { catalogRef: { name: 'costs' } } },
+    ],
+  },
+};
 
 describe.skipIf(chromium.skip)('usage in a browser', () => {
   let stand: WalletStand;
@@ -27,19 +39,23 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     const records: UsageRecord[] = [];
     const entries: ActivityEntry[] = [];
     const counts: RefusalCount[] = [];
-    stand = walletStand(usageBook(records), [], activityOf(entries, counts));
+    stand = walletStand(usageBook(records), [ROUTE], activityOf(entries, counts));
     const uids = ['ci', 'app'].map((name) => stand.world.apiKey('team-a', name).metadata.uid ?? '');
     fill({ records, entries, counts, uids });
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
     stage = await openStage(chromium.path);
-    visitor = await stage.visitor();
-    const { page } = visitor;
+    visitor = await visitorAs('alice');
+  });
+  async function visitorAs(token: string): Promise<Visitor> {
+    const signedIn = await stage.visitor();
+    const { page } = signedIn;
     await page.goto(`${url}/sign-in`);
-    await page.locator('input[name=token]').fill('alice');
+    await page.locator('input[name=token]').fill(token);
     await page.locator('main button[type=submit]').click();
     await page.waitForURL(`${url}/keys`);
-  });
+    return signedIn;
+  }
   afterAll(async () => {
     await stage.close();
     await stand.app.close();
@@ -63,7 +79,8 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
     await page.getByRole('heading', { name: 'Cost by day and model' }).waitFor();
     await inspect('usage');
-    for (const name of ['Key', 'Calls', '7 days', 'Hour']) await page.getByRole('link', { name, exact: true }).click();
+    for (const name of ['Key', 'Calls', '7 days', 'Hour'])
+      await page.locator('.segments').getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { name: 'Calls by hour and key' }).waitFor();
     await inspect('usage-by-hour');
     const part = page.locator('.stacked a', { has: page.locator('title', { hasText: 'team-a/ci' }) }).last();
@@ -75,6 +92,43 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     assert.equal(await page.locator('.calls tbody tr').count(), Number.parseInt(calls, 10));
     await page.goto(`${url}/usage/calls?by=key&model=gpt-5-mini`);
     await inspect('usage-calls');
+  });
+
+  test('fits calls with all columns of cost into 1,280 pixels, and into a tablet', async () => {
+    const { page, inspect } = await visitorAs('petra');
+    for (const path of ['/usage/calls?since=2026-08-01', '/usage/refused?since=2026-08-01', `${PATH}/calls`]) {
+      await page.goto(url + path);
+      for (const width of [1280, 1024]) {
+        await page.setViewportSize({ width, height: 860 });
+        const box = await page
+          .locator('.table-box:has(.calls)')
+          .evaluate((each) => each.scrollWidth - each.clientWidth);
+        assert.equal(box, 0, `${path} at ${width}: the table is wider than its box`);
+        // a model's name has room for a word, and is not broken within it
+        const narrowest = await page
+          .locator('.calls td[data-label="Model"]')
+          .evaluateAll((cells) => Math.min(...cells.map((cell) => cell.getBoundingClientRect().width)));
+        assert.ok(narrowest >= 110, `${path} at ${width}: ${narrowest} px for a model`);
+      }
+    }
+    await page.goto(`${url}/usage/calls?since=2026-08-01`);
+    await inspect('usage-calls-with-margins');
+    await page.goto(`${url}/usage/refused?since=2026-08-01`);
+    await inspect('usage-refused');
+  });
+
+  test('tells why a call was refused in three clicks, and goes back', async () => {
+    const { page } = await visitorAs('petra');
+    await page.goto(`${url}/keys`);
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('link', { name: 'Refused', exact: true }).click();
+    await page.locator('.refused th a').first().click();
+    await page.getByText('Refused: Out of credit').waitFor();
+    await page
+      .getByRole('navigation', { name: 'Where this page is' })
+      .getByRole('link', { name: 'Refused calls' })
+      .click();
+    await page.waitForURL(/\/usage\/refused/);
   });
 
   test("shows a key's own chart, refusals and calls", async () => {
@@ -105,7 +159,15 @@ interface Filled {
 
 function fill({ records, entries, counts, uids }: Filled): void {
   const [ci = '', app = ''] = uids;
-  records.push(...manyCalls(400, uids).map((record) => ({ ...record, group: 'main' })));
+  const long = ['Qwen/Qwen3-Coder-480B-A35B-Instruct', 'claude-sonnet-4-5-20250929-long-context'];
+  records.push(
+    ...manyCalls(400, uids).map((record, at) => ({
+      ...record,
+      group: 'main',
+      model: long[at % 7] ?? record.model,
+      ...(at % 3 > 0 && { upstreamCostNanoUsd: (record.costNanoUsd * 8n) / 10n }),
+    })),
+  );
   const latest = records.toSorted((a, b) => b.createdMs - a.createdMs)[0];
   assert.ok(latest);
   entries.push(

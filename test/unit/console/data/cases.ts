@@ -49,6 +49,7 @@ export const query: fc.Arbitrary<CallQuery> = fc
     model: optional([...MODELS, 'no-model']),
     keysOf: optional([{ 'team-a/main': ['key-1', 'key-3'], 'team-b/main': [] }]),
     group: optional(['main', 'vip']),
+    channel: optional(['route/direct', 'route/spare']),
     status: optional<CallStatus>([...SETTLED, 'Refunded', 'Running']),
     sinceMs: fc.option(moment, { nil: undefined }),
     untilMs: fc.option(moment, { nil: undefined }),
@@ -57,11 +58,12 @@ export const query: fc.Arbitrary<CallQuery> = fc
 
 type Given = { readonly [F in keyof CallQuery]: CallQuery[F] | undefined } & Pick<CallQuery, 'accounts'>;
 
-function asQuery({ accounts, keysOf, keyUid, model, group, status, sinceMs, untilMs }: Given): CallQuery {
+function asQuery({ accounts, keysOf, keyUid, model, group, channel, status, sinceMs, untilMs }: Given): CallQuery {
   return {
     accounts,
     ...(keysOf !== undefined && { keysOf }),
     ...(group !== undefined && { group }),
+    ...(channel !== undefined && { channel }),
     ...(keyUid !== undefined && { keyUid }),
     ...(model !== undefined && { model }),
     ...(status !== undefined && { status }),
@@ -76,7 +78,7 @@ export function recordOf(call: PlannedCall, callId: string): UsageRecord {
     ...rest,
     callId,
     group: call.costNanoUsd % 2n === 0n ? 'main' : 'vip',
-    channel: 'route/direct',
+    channel: call.tokens.output % 2 === 0 ? 'route/direct' : 'route/spare',
     catalog: 'model-gateway/prices@1',
     tokens: { ...tokens, cacheWrite5m: 3, cacheWrite1h: 2 },
     usageSource: 'Provider',
@@ -147,7 +149,7 @@ async function pagesOf(book: UsageStore, asked: CallQuery, size: number): Promis
 
 function isWanted(
   record: UsageRecord,
-  { accounts, keysOf = {}, keyUid, model, group, status, sinceMs = 0, untilMs = Infinity }: CallQuery,
+  { accounts, keysOf = {}, keyUid, model, group, channel, status, sinceMs = 0, untilMs = Infinity }: CallQuery,
 ): boolean {
   return (
     accounts.includes(record.account) &&
@@ -156,6 +158,7 @@ function isWanted(
       [keyUid, record.keyUid],
       [model, record.model],
       [group, record.group],
+      [channel, record.channel],
       [status, record.status],
     ].every(([wish, is]) => wish === undefined || wish === is) &&
     record.createdMs >= sinceMs &&

@@ -51,6 +51,7 @@ export function usageBook(
           query.accounts.includes(record.account) &&
           (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
           (query.group ?? record.group) === record.group &&
+          (query.channel ?? record.channel) === record.channel &&
           (query.keyUid ?? record.keyUid) === record.keyUid &&
           (query.model ?? record.model) === record.model &&
           (query.status ?? record.status) === record.status &&
