@@ -113,7 +113,7 @@ export async function* sumIntervals(
   }
 }
 
-/** The margins of all calls that are searched for, from the calls themselves; a model and channel may repeat. */
+/** The margins of all calls that are searched for, from the calls themselves; the same names may repeat. */
 export async function* sumMargins(tables: UsageTables, search: CallSearch): AsyncGenerator<MarginSum> {
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
     yield* tables.margins(search.filter, slice);

@@ -9,6 +9,7 @@ const PAGES = [
   { page: 'report', path: '/usage', label: 'Report' },
   { page: 'calls', path: '/usage/calls', label: 'Calls' },
   { page: 'refused', path: '/usage/refused', label: 'Refused' },
+  { page: 'months', path: '/usage/months', label: 'Months' },
   { page: 'margins', path: '/usage/margins', label: 'Margins' },
 ] as const;
 export type UsagePage = (typeof PAGES)[number]['page'];

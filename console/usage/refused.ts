@@ -85,7 +85,7 @@ function renderRefusals(refusals: Refusals, { query, scope }: Shown): Html {
   );
   return html`${renderCounts(refusals.counts.filter(isAsked), query)}
   ${section(
-    { id: 'latest-refused', title: 'Latest', beside: 'Up to 50 of each key, for seven days' },
+    { id: 'latest-refused', title: 'Latest', beside: 'The latest of each key, for seven days' },
     latest.length === 0
       ? html`<p class="none">No refused call that is kept matches.</p>`
       : renderLatest(latest, { query, scope }),

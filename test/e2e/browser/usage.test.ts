@@ -7,7 +7,7 @@ import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { TEST_NOW_MS } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import { refusedEntry, servedEntry } from '../../unit/dataplane/activity/entries.ts';
-import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
+import { activityOf, manyCalls, ROUTE_WITH_COST, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
 import type { WalletStand } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
@@ -16,18 +16,6 @@ const chromium = await need('chromium');
 const DAY_MS = 86_400_000;
 const TODAY = Math.floor(TEST_NOW_MS / DAY_MS);
 const PATH = '/wallet/team-a/main';
-/** States its cost, so that the platform team sees margins. */
-const ROUTE = {
-  apiVersion: 'modelgateway.dev/v1alpha1',
-  kind: 'ModelRoute',
-  metadata: { namespace: 'model-gateway', name: 'anthropic' },
-  spec: {
-    models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }],
-    channels: [
-      { name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example', cost: { catalogRef: { name: 'costs' } } },
-    ],
-  },
-};
 
 describe.skipIf(chromium.skip)('usage in a browser', () => {
   let stand: WalletStand;
@@ -39,7 +27,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     const records: UsageRecord[] = [];
     const entries: ActivityEntry[] = [];
     const counts: RefusalCount[] = [];
-    stand = walletStand(usageBook(records), [ROUTE], activityOf(entries, counts));
+    stand = walletStand(usageBook(records), [ROUTE_WITH_COST], activityOf(entries, counts));
     const uids = ['ci', 'app'].map((name) => stand.world.apiKey('team-a', name).metadata.uid ?? '');
     fill({ records, entries, counts, uids });
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
@@ -117,6 +105,30 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('usage-refused');
   });
 
+  test('downloads the month by team in three clicks, and prints it whole', async () => {
+    const { page, inspect } = await visitorAs('petra');
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('link', { name: 'Months', exact: true }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download as CSV' }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), 'usage-2026-11.csv');
+    await inspect('usage-months');
+    // A4 across, without its margins
+    await page.setViewportSize({ width: 1032, height: 700 });
+    await page.emulateMedia({ media: 'print' });
+    assert.equal(await page.evaluate("document.querySelector('.month').scrollWidth > innerWidth"), false);
+    assert.equal(await page.evaluate(displayOf('.month tfoot')), 'table-row-group');
+    await page.goto(`${url}/usage?since=2026-08-01`);
+    const folded = page.locator('details.fold > :not(summary)');
+    assert.ok((await folded.count()) > 0);
+    for (const part of await folded.all()) assert.ok(((await part.boundingBox())?.height ?? 0) > 20);
+    // A4 upright: a table stays one
+    await page.setViewportSize({ width: 718, height: 1000 });
+    assert.equal(await page.evaluate(displayOf('.usage-names tbody tr')), 'table-row');
+  });
+
   test('tells why a call was refused in three clicks, and goes back', async () => {
     const { page } = await visitorAs('petra');
     await page.goto(`${url}/keys`);
@@ -149,6 +161,10 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('call');
   });
 });
+
+function displayOf(selector: string): string {
+  return `getComputedStyle(document.querySelector('${selector}')).display`;
+}
 
 interface Filled {
   readonly records: UsageRecord[];

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { CallStatus, UsageRecord } from '#usage/record.ts';
 import { comparePositions } from '../../../../console/data/call-search.ts';
-import type { CallQuery, SpendingSum, UsageStore } from '../../../../console/data/usage.ts';
+import type { MarginSum } from '#usage/tables.ts';
+import type { CallQuery, MarginName, SpendingSum, UsageStore } from '../../../../console/data/usage.ts';
+import { marginsOf } from '../wallet/stand.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 export const DAY_MS = 86_400_000;
@@ -131,8 +133,29 @@ export async function checkBook(
         expected.toSorted(([a], [b]) => (a < b ? -1 : 1)),
       );
     }
+  for (const by of MARGINS) {
+    const { sums } = await book.margins(asked, by);
+    assert.deepEqual(named(sums, by), named(marginsOf(wanted, by), by));
+  }
   assert.deepEqual(await Array.fromAsync(book.records(asked)), wanted);
   assert.deepEqual(await pagesOf(book, asked, size), wanted.toReversed());
+}
+
+const MARGINS: readonly (readonly MarginName[])[] = [
+  ['model', 'channel'],
+  ['account', 'model'],
+  ['keyUid', 'group'],
+  [],
+];
+
+/** Sums by the names that they were asked by, in an order of their own; other names are any call's. */
+function named(sums: readonly MarginSum[], by: readonly MarginName[]): (readonly [string, object])[] {
+  return sums
+    .map(({ calls, billedNanoUsd, known, ...sum }) => {
+      const names = JSON.stringify(by.map((name) => sum[name]));
+      return [names, { calls, billedNanoUsd, known }] as const;
+    })
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 async function pagesOf(book: UsageStore, asked: CallQuery, size: number): Promise<UsageRecord[]> {

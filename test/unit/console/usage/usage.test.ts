@@ -14,7 +14,7 @@ import { measured, rank } from '../../../../console/queries/ranked.ts';
 import { buildResources } from '../../../../contract/objects/resources.ts';
 import { TEST_NOW_MS } from '../../../support/console-access.ts';
 import { refusedEntry } from '../../dataplane/activity/entries.ts';
-import { activityOf, call, manyCalls, usageBook, walletStand } from '../wallet/stand.ts';
+import { activityOf, call, manyCalls, ROUTE_WITH_COST, usageBook, walletStand } from '../wallet/stand.ts';
 import type { WalletStand } from '../wallet/stand.ts';
 
 const DAY_MS = 86_400_000;
@@ -426,16 +426,13 @@ describe('refused calls of all accounts', () => {
 });
 
 describe('margins', () => {
-  const priced = (cost?: object): unknown => ({
-    apiVersion: 'modelgateway.dev/v1alpha1',
-    kind: 'ModelRoute',
-    metadata: { namespace: 'model-gateway', name: 'anthropic' },
+  const withoutCost = {
+    ...ROUTE_WITH_COST,
     spec: {
-      models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }],
-      channels: [{ name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example', ...(cost && { cost }) }],
+      ...ROUTE_WITH_COST.spec,
+      channels: ROUTE_WITH_COST.spec.channels.map((channel) => ({ ...channel, cost: undefined })),
     },
-  });
-  const withCost = priced({ catalogRef: { name: 'costs' } });
+  };
   const records = [call('req_known', 'uid-ci', { upstreamCostNanoUsd: 25_500_000n }), call('req_unknown', 'uid-ci')];
   const at = `at=${TEST_NOW_MS - 3_600_000}`;
   const PAGES = [
@@ -448,7 +445,7 @@ describe('margins', () => {
   ];
 
   it('are shown to the platform team only, on every page and in every download', async () => {
-    const stand = walletStand(usageBook(records), [withCost]);
+    const stand = walletStand(usageBook(records), [ROUTE_WITH_COST]);
     for (const path of PAGES) {
       const seen = await stand.see('petra', path);
       assert.equal(seen.status, 200, path);
@@ -466,10 +463,10 @@ describe('margins', () => {
   });
 
   it('show what is unknown, and are absent if no channel states its cost', async () => {
-    const stand = walletStand(usageBook(records), [withCost]);
-    assert.match(textOf((await stand.see('petra', '/usage/margins')).body), /of 1 call(?!s)/);
+    const stand = walletStand(usageBook(records), [ROUTE_WITH_COST]);
+    assert.match(textOf((await stand.see('petra', '/usage/margins')).body), /\$0\.0210 1 call \$0\.0255 −\$0\.0045/);
     assert.match(textOf((await stand.see('petra', '/usage/calls?since=2026-08-01')).body), /unknown unknown/);
-    const without = walletStand(usageBook(records), [priced()]);
+    const without = walletStand(usageBook(records), [withoutCost]);
     for (const path of PAGES.slice(0, -1))
       assert.doesNotMatch((await without.see('petra', path)).body, /0\.0255|upstream_cost|>Margin</, path);
     assert.equal((await without.see('petra', '/usage/margins')).status, 404);
