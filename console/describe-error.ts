@@ -2,6 +2,7 @@
  * [P] Maps a thrown error to an error page: status, title and a message that says what to do. For an unexpected error
  * the page shows only the request id.
  */
+import type { FastifyError } from 'fastify';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { AccessError } from './access/access.ts';
 import type { AccessErrorReason, ApiFieldError } from './access/access.ts';
@@ -108,9 +109,23 @@ const FRAMEWORK: Readonly<Record<string, readonly [status: number, title: string
 };
 
 function describeFrameworkError(error: unknown): ErrorDescription | undefined {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const known = FRAMEWORK[code];
+  if (!isFrameworkError(error)) return undefined;
+  const known = error.validation ? describeMisfit(error) : FRAMEWORK[error.code];
   if (!known) return undefined;
   const [status, title, message] = known;
   return { status, title, message, fields: [], headers: {}, unforeseen: false };
+}
+
+function isFrameworkError(error: unknown): error is FastifyError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+}
+
+/** A request that does not fit its route's schemas. */
+function describeMisfit({ validation, validationContext }: FastifyError): (typeof FRAMEWORK)[string] {
+  const [misfit] = validation ?? [];
+  if (validationContext === 'params') return [404, 'There is nothing here', 'No object can have this name.'];
+  const field = `“${misfit?.instancePath.slice(1) ?? ''}” ${misfit?.message ?? ''}`;
+  return validationContext === 'querystring'
+    ? [400, 'This address is not well-formed', `Its parameter ${field}.`]
+    : [400, 'This form cannot be read', `Its field ${field}. Nothing was changed.`];
 }

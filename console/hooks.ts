@@ -1,23 +1,24 @@
-/** Fastify hooks that run before a page's handler. */
+/** Fastify hooks that run before a request is checked against its schemas. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, preValidationAsyncHookHandler, preValidationHookHandler } from 'fastify';
+import type { TSchema } from 'typebox';
 import { RequestRefused } from './describe-error.ts';
 import { parseForm } from './form.ts';
-import type { PostedForm } from './form.ts';
 import type { ReplyContext } from './reply.ts';
+import { repeatedFields } from './request-schema.ts';
 import type { Principal } from './session/authenticator.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** undefined: nobody is signed in, or `identify` has not run yet. */
     principal: Principal | undefined;
-    /** Empty until `checkForm` has read it. */
-    posted: PostedForm;
+    /** The posted CSRF token; empty until `readForm` has read it. */
+    formToken: string;
   }
 }
 
 /** Refuses a form that another site sent. */
-export const checkSite: preHandlerAsyncHookHandler = async ({ headers }) => {
+export const checkSite: preValidationAsyncHookHandler = async ({ headers }) => {
   if (isSameSite(headers)) return;
   throw new RequestRefused(403, 'This form came from another site', {
     message: 'Nothing was changed. Only pages of the console may change something; open it directly and try again.',
@@ -44,23 +45,24 @@ export async function identify(
   return principal;
 }
 
-/** Reads the form, in which only `repeated` fields may come more than once. */
-export function readForm(repeated: readonly string[] = []): preHandlerAsyncHookHandler {
+/** Reads the form, in which only fields that its schema declares as lists may come more than once. */
+export function readForm(schema?: TSchema): preValidationAsyncHookHandler {
+  const repeated = repeatedFields(schema);
   return async (request) => {
-    request.posted = parseForm(bodyOf(request), repeated);
+    const { fields, csrf } = parseForm(bodyOf(request), repeated);
+    request.formToken = csrf;
+    request.body = {
+      ...Object.fromEntries(fields),
+      ...Object.fromEntries(repeated.map((name) => [name, fields.getAll(name)])),
+    };
   };
 }
 
 /** Refuses a form without the token of this session. */
-export const checkFormToken: preHandlerHookHandler = (request, reply, done) =>
+export const checkFormToken: preValidationHookHandler = (request, reply, done) =>
   request.server.csrfProtection(request, reply, done);
 
 /** The posted bytes, as the body parser leaves them. */
 export function bodyOf({ body }: FastifyRequest): Uint8Array {
   return body instanceof Uint8Array ? body : new Uint8Array();
-}
-
-/** The query as the browser wrote it. */
-export function queryOf({ url }: FastifyRequest): URLSearchParams {
-  return new URLSearchParams(url.split(/\?(.*)/s)[1] ?? '');
 }

@@ -5,6 +5,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
+import type { TSchema } from 'typebox';
 import type { Html } from '#web/html.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import type { LoadedFolder } from '#manifests/load-folder.ts';
@@ -13,6 +14,7 @@ import type { Translator } from '#objects/translator.ts';
 import type { ActivityReader } from '#activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
+import type { Values } from './request-schema.ts';
 import type { LastChoice } from './session/last-choice.ts';
 import type { UsageStore } from './data/usage.ts';
 
@@ -67,8 +69,17 @@ export interface ChannelFinding {
   readonly message: string;
 }
 
-/** One request of a signed-in person. */
-export interface PageRequest {
+/** What a route declares of its requests; a schema that is absent admits nothing. */
+export interface RequestSchema {
+  /** The path's parameters. */
+  readonly params?: TSchema | undefined;
+  readonly query?: TSchema | undefined;
+  /** The posted fields. */
+  readonly form?: TSchema | undefined;
+}
+
+/** One request of a signed-in person, which fits what its route declares. */
+export interface PageRequest<Schema extends RequestSchema = { readonly params?: undefined }> {
   readonly deps: ConsoleDeps;
   readonly person: PersonAccess;
   /** Must be in each form that is posted: `csrfField(request.csrf)`. */
@@ -76,14 +87,15 @@ export interface PageRequest {
   /** As the browser wrote it, without the query: "/keys/team-a/ci". */
   readonly path: string;
   /** The path's parameters, decoded. */
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
+  readonly params: Values<Schema['params']>;
+  /** Where a parameter comes twice, the last one counts. */
+  readonly query: Values<Schema['query']>;
   /** The posted fields, without the CSRF token; empty where nothing was posted. */
-  readonly form: URLSearchParams;
+  readonly form: Values<Schema['form']>;
   /** The API key that the person has signed in with; undefined: a token of another kind. Never logged or shown. */
   readonly ownKeyText?: string | undefined;
   /** What the person chose for the last key that they created in this browser; undefined: they created none. */
-  readonly lastChoice: LastChoice | undefined;
+  readonly lastChoice: () => LastChoice | undefined;
   /** Aborts when the browser disconnects before the response is complete. */
   readonly gone: AbortSignal;
   /** A HEAD request: nothing counts as revealed. */
@@ -157,7 +169,7 @@ export interface DownloadedFile {
  * One page or form action. A handler may reject with AccessError or LedgerUnavailable: the server writes the error
  * page.
  */
-export interface ConsoleRoute {
+export interface ConsoleRoute extends RequestSchema {
   /**
    * HEAD is answered by GET's handler. A POST reaches its handler only with this session's CSRF token and from this
    * site.
@@ -165,9 +177,39 @@ export interface ConsoleRoute {
   readonly method: 'GET' | 'POST';
   /** As fastify has it: "/keys/:namespace/:name". */
   readonly path: string;
-  /** Posted fields that may come more than once (checkboxes, lists); any other that does is refused with 400. */
-  readonly repeated?: readonly string[];
-  readonly handle: (request: PageRequest) => Promise<HandlerResult> | HandlerResult;
+  readonly handle: (request: AnyRequest) => Promise<HandlerResult> | HandlerResult;
+}
+
+/** A request of any route. */
+interface AnyRequest extends Omit<PageRequest, 'params' | 'query' | 'form'> {
+  readonly params: Checked;
+  readonly query: Checked;
+  readonly form: Checked;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type Checked = any; // `route` has typed it for the handler, and the server checks it against the route's schemas
+
+interface Declared<
+  P extends TSchema | undefined,
+  Q extends TSchema | undefined,
+  F extends TSchema | undefined,
+> extends Omit<ConsoleRoute, 'params' | 'query' | 'form' | 'handle'> {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly form?: F;
+  readonly handle: (
+    request: PageRequest<{ readonly params: P; readonly query: Q; readonly form: F }>,
+  ) => Promise<HandlerResult> | HandlerResult;
+}
+
+/** A route with a handler that takes what its schemas admit. */
+export function route<
+  P extends TSchema | undefined = undefined,
+  Q extends TSchema | undefined = undefined,
+  F extends TSchema | undefined = undefined,
+>(declared: Declared<P, Q, F>): ConsoleRoute {
+  return declared;
 }
 
 /** The API's kinds, by name. */

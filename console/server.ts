@@ -24,7 +24,8 @@ import { RequestRefused } from './describe-error.ts';
 import { createGatewayCaller } from './playground/gateway-caller.ts';
 import { MAX_FORM_BYTES } from './form.ts';
 import { REQUEST_LIMITS, SECURITY_HEADERS } from './http.ts';
-import { checkFormToken, checkSite, identify, queryOf, readForm } from './hooks.ts';
+import { checkFormToken, checkSite, identify, readForm } from './hooks.ts';
+import { parseQuery } from './request-schema.ts';
 import { registerSignIn } from './sign-in.ts';
 import { pathOf, sendErrorPage, sendRedirect, sendResult } from './reply.ts';
 import type { RequestAndReply, ReplyContext } from './reply.ts';
@@ -113,11 +114,10 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   void app.register(csrfProtection, {
     sessionPlugin: '@fastify/secure-session',
     sessionKey: 'csrfSecret',
-    getToken: (request) => request.posted.csrf,
+    getToken: ({ formToken }) => formToken,
   });
-  app.decorateRequest('principal', undefined).decorateRequest('posted');
+  app.decorateRequest('principal', undefined).decorateRequest('formToken', '');
   app.addHook('onRequest', async (request, reply) => {
-    request.posted = { fields: new URLSearchParams(), csrf: '' };
     secure(request, reply);
   });
   app.addHook('onSend', compressAnswer);
@@ -160,9 +160,8 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout,
     ...(options.serverFactory ? { serverFactory: options.serverFactory } : { http: { headersTimeout, maxHeaderSize } }),
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, querystringParser: parseQuery },
     forceCloseConnections: 'idle',
-    schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },
     frameworkErrors: (error, request, reply) => {
       secure(request, reply);
       sendErrorPage(context, { request, reply }, error);
@@ -179,42 +178,40 @@ function nothingHere(): RequestRefused {
   });
 }
 
-/** No route has a schema; without this, fastify loads two compilers for them. */
-function withoutSchemas(): never {
-  throw new Error('a route has a schema');
-}
-
 function secure({ id }: FastifyRequest, reply: FastifyReply): void {
   void reply.headers(SECURITY_HEADERS).header('x-request-id', id);
 }
 
-/** One page: a form's site, the person, the form's token, then the handler. */
+/** One page: a form's site, the person, the form's token, the route's schemas, then the handler. */
 function registerPage(app: FastifyInstance, context: ReplyContext, route: ConsoleRoute): void {
-  const { method, path, repeated, handle } = route;
+  const { method, path, params, query, form, handle } = route;
   const signedIn = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> =>
     (await identify(context, request, reply)) ? undefined : askToSignIn(context, { request, reply });
   app.route({
     method,
     url: path,
-    preHandler: method === 'POST' ? [checkSite, signedIn, readForm(repeated), checkFormToken] : signedIn,
+    schema: {
+      ...(params && { params }),
+      ...(query && { querystring: query }),
+      ...(form && { body: form }),
+    },
+    preValidation: method === 'POST' ? [checkSite, signedIn, readForm(form), checkFormToken] : signedIn,
     async handler(request, reply) {
-      const { principal, posted } = request;
+      const { principal } = request;
       if (!principal) return askToSignIn(context, { request, reply });
+      const { name } = principal.person.person;
       const answer = await handle({
         deps: context.deps,
         person: principal.person,
         csrf: reply.generateCsrf(),
         path: pathOf(request.url),
-        params: paramsOf(request),
-        query: queryOf(request),
-        form: posted.fields,
+        params: params ? request.params : {},
+        query: query ? request.query : {},
+        form: form ? request.body : {},
         nowMs: context.deps.nowMs(),
         headOnly: request.method === 'HEAD',
         ownKeyText: principal.ownKeyText,
-        lastChoice: readLastChoice(request, {
-          person: principal.person.person.name,
-          basePath: context.basePath,
-        }),
+        lastChoice: () => readLastChoice(request, { person: name, basePath: context.basePath }),
         gone: goneSignal(reply),
       });
       await sendResult(context, { request, reply }, answer);
@@ -257,11 +254,6 @@ function askToSignIn(context: ReplyContext, { request, reply }: RequestAndReply)
     : 'Sign in to go on.';
   sendErrorPage(context, { request, reply }, new AccessError('SignedOut', message));
   return reply;
-}
-
-function paramsOf({ params }: FastifyRequest): Record<string, string> {
-  const entries = Object.entries(params ?? {});
-  return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])));
 }
 
 function registerAssets(app: FastifyInstance, assets: Assets): void {

@@ -1,14 +1,16 @@
 /** Signing in and out: the only pages that need nobody to be signed in. */
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleAccess } from './access/access.ts';
 import { RequestRefused } from './describe-error.ts';
-import { parseForm } from './form.ts';
-import { bodyOf, checkSite, identify, queryOf, readForm } from './hooks.ts';
+import { checkSite, identify, readForm } from './hooks.ts';
 import { pathWithin, sendPage, sendRedirect } from './reply.ts';
 import type { ReplyContext } from './reply.ts';
+import { formText, queryText } from './request-schema.ts';
 import { limitSignIns } from './session/sign-in-limit.ts';
 import { homeOf } from './paths.ts';
 import { dropLastChoice } from './session/last-choice.ts';
@@ -27,6 +29,9 @@ const ENDED_BY_PROXY =
   'The proxy in front of this console signs people in. It sent no token, or one that is not ' +
   'valid. Sign in there and come back.';
 
+const SIGN_IN_QUERY = Type.Object({ next: Type.Optional(Type.String()), why: queryText() });
+const SIGN_IN_FORM = Type.Object({ next: formText(), token: formText() });
+
 /** Adds /sign-in and /sign-out. */
 export function registerSignIn(app: FastifyInstance, context: ReplyContext): void {
   registerSignInPage(app, context);
@@ -36,11 +41,11 @@ export function registerSignIn(app: FastifyInstance, context: ReplyContext): voi
 function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
   const limit = limitSignIns();
-  const facts = (request: FastifyRequest, next: string): SignInFacts => ({
+  const facts = (request: FastifyRequest, next: string, why = ''): SignInFacts => ({
     backend: deps.access.backend,
     takesKeys: deps.access.takesKeys ?? false,
     next,
-    notice: NOTICES.get(queryOf(request).get('why') ?? ''),
+    notice: NOTICES.get(why),
     error: undefined,
     fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
@@ -48,22 +53,29 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
     if (authenticator.proxied) throw new RequestRefused(401, 'You are not signed in', { message: ENDED_BY_PROXY });
   };
 
-  app.get('/sign-in', { preHandler: refuseProxied }, (request, reply) => {
-    const next = pathWithin(queryOf(request).get('next') ?? '/keys');
-    sendPage(
-      context,
-      { request, reply },
-      { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) },
-    );
-  });
-
-  app.post('/sign-in', { preHandler: [refuseProxied, checkSite] }, async (request, reply) => {
-    const address = addressOf(request);
-    const retryAfter = limit.retryAfter(address, deps.nowMs());
+  const checkLimit = async (request: FastifyRequest): Promise<void> => {
+    const retryAfter = limit.retryAfter(addressOf(request), deps.nowMs());
     if (retryAfter > 0) throw tooMany(retryAfter);
-    const { fields } = parseForm(bodyOf(request), []);
-    const next = pathWithin(fields.get('next') ?? '/keys');
-    const token = (fields.get('token') ?? '').trim().replace(/^Bearer +/i, '');
+  };
+
+  app.get<{ Querystring: Static<typeof SIGN_IN_QUERY> }>(
+    '/sign-in',
+    { preValidation: refuseProxied, schema: { querystring: SIGN_IN_QUERY } },
+    (request, reply) => {
+      const { next = '/keys', why } = request.query;
+      const body = signInView(facts(request, pathWithin(next), why));
+      sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body });
+    },
+  );
+
+  const post = {
+    preValidation: [refuseProxied, checkSite, checkLimit, readForm(SIGN_IN_FORM)],
+    schema: { body: SIGN_IN_FORM },
+  };
+  app.post<{ Body: Static<typeof SIGN_IN_FORM> }>('/sign-in', post, async (request, reply) => {
+    const address = addressOf(request);
+    const next = pathWithin(request.body.next ?? '/keys');
+    const token = (request.body.token ?? '').trim().replace(/^Bearer +/i, '');
     const person = await authenticator.signIn(token, request, reply);
     if (person) {
       limit.succeeded(address);
@@ -83,7 +95,7 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
   app.post(
     '/sign-out',
     {
-      preHandler: [
+      preValidation: [
         checkSite,
         async (request, reply) => {
           await identify(context, request, reply);

@@ -1,10 +1,13 @@
 /** The platform team's routes and channels, and how a channel is drained. */
+import { Type } from 'typebox';
 import type { ModelRoute } from '#crds/types.gen.ts';
 import { html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import { channelHealth } from '../queries/channel-health.ts';
 import { readReports } from '../queries/channel-reports.ts';
 import { renderFindings, renderRoutes } from './channels-view.ts';
+import { formText, OWN_OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
@@ -14,7 +17,19 @@ const DONE: Readonly<Record<string, string>> = {
   used: 'The channel gets calls again.',
 };
 
-async function showRoutes(request: PageRequest): Promise<HandlerResult> {
+const ROUTES_QUERY = Type.Object({ done: queryText() });
+const DRAIN_FORM = Type.Object({
+  channel: formText(),
+  /** "yes": no new calls; otherwise the channel gets calls again. */
+  drain: formText(),
+  uid: formText(),
+  generation: formText(),
+});
+
+type RouteRequest = PageRequest<{ readonly params: typeof OWN_OBJECT }>;
+type DrainRequest = RouteRequest & PageRequest<{ readonly form: typeof DRAIN_FORM }>;
+
+async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_QUERY }>): Promise<HandlerResult> {
   const {
     person,
     csrf,
@@ -29,7 +44,7 @@ async function showRoutes(request: PageRequest): Promise<HandlerResult> {
   );
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
-  const done = DONE[query.get('done') ?? ''];
+  const done = DONE[query.done ?? ''];
   const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
   return { page: { title: 'Routes', active: 'groups', body, styles: ['catalog.css'] } };
 }
@@ -42,30 +57,29 @@ ${notice(
 )}`;
 
 /** Changes nothing if somebody else has changed the route since the page was opened. */
-async function drain(request: PageRequest): Promise<HandlerResult> {
+async function drain(request: DrainRequest): Promise<HandlerResult> {
   const {
     deps: { gatewayNamespace: namespace },
-    form,
-    params,
+    form: { channel = '', drain, uid = '', generation },
+    params: { name },
     person,
   } = request;
-  const ref = { namespace, name: params['name'] ?? '' };
-  const route = await person.get('ModelRoute', ref);
-  const channel = form.get('channel') ?? '';
-  if (!route?.spec.channels.some(({ name }) => name === channel))
+  const ref = { namespace, name };
+  const modelRoute = await person.get('ModelRoute', ref);
+  if (!modelRoute?.spec.channels.some(({ name }) => name === channel))
     throw new AccessError('NotFound', 'There is no such channel any more.');
-  const drained = form.get('drain') === 'yes';
+  const drained = drain === 'yes';
   await person.change('ModelRoute', ref, {
-    uid: form.get('uid') ?? '',
-    generation: Number(form.get('generation')),
-    patch: { spec: { drainedChannels: drainedChannels(route, channel, drained) } },
+    uid,
+    generation: Number(generation),
+    patch: { spec: { drainedChannels: drainedChannels(modelRoute, channel, drained) } },
   });
   return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
 }
 
 /** Requires the right to change the route, because a check may cost money. */
-async function check({ deps, params, person }: PageRequest): Promise<HandlerResult> {
-  const ref = { namespace: deps.gatewayNamespace, name: params['name'] ?? '' };
+async function check({ deps, params: { name }, person }: RouteRequest): Promise<HandlerResult> {
+  const ref = { namespace: deps.gatewayNamespace, name };
   if (!(await person.may('patch', 'ModelRoute', ref)))
     throw new AccessError('Forbidden', 'Checking channels takes the right to change the route.');
   if (!deps.doctor || !(await person.get('ModelRoute', ref)))
@@ -83,7 +97,7 @@ function drainedChannels({ spec }: ModelRoute, channel: string, drained: boolean
 }
 
 export const channelRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/routes', handle: showRoutes },
-  { method: 'POST', path: '/routes/:name/drain', handle: drain },
-  { method: 'POST', path: '/routes/:name/check', handle: check },
+  route({ method: 'GET', path: '/routes', query: ROUTES_QUERY, handle: showRoutes }),
+  route({ method: 'POST', path: '/routes/:name/drain', params: OWN_OBJECT, form: DRAIN_FORM, handle: drain }),
+  route({ method: 'POST', path: '/routes/:name/check', params: OWN_OBJECT, handle: check }),
 ];

@@ -2,6 +2,7 @@
 import type { PriceList } from '#web/pricing/price-list.ts';
 import { groupsOfNamespaces } from '../queries/group-choices.ts';
 import { renderGroups } from './groups-view.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { priceListOf } from '../queries/price-lists.ts';
 
@@ -43,4 +44,4 @@ function seenBy(list: PriceList, names: ReadonlySet<string>): PriceList {
   };
 }
 
-export const groupsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/groups', handle: showGroups }];
+export const groupsRoutes: readonly ConsoleRoute[] = [route({ method: 'GET', path: '/groups', handle: showGroups })];

@@ -1,4 +1,6 @@
 /** [P] Models: what each takes and makes, its limits, its price in a group, and the groups that offer it. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
@@ -9,6 +11,7 @@ import type { Use } from '#web/pricing/facts.ts';
 import type { PriceList, PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 import { priceText, triedGroups } from './price-text.ts';
 import { modelPath, withParameters } from '../paths.ts';
+import { queryText } from '../request-schema.ts';
 import { pageHead } from '../components/page.ts';
 import { filters, searchFilter, selectFilter } from '../components/filters.ts';
 import type { Column } from '../components/table.ts';
@@ -25,13 +28,19 @@ export interface ModelsQuery {
 
 export const MODELS_PATH = '/models';
 
-/** Parses the parameters; unknown values are ignored. */
-export function parseModelsQuery(parameters: URLSearchParams, { pricing: { groups } }: PriceList): ModelsQuery {
+/** The query of the list of models. */
+export const MODELS_QUERY = Type.Object({ q: queryText(), use: queryText(), group: queryText(), show: queryText() });
+
+/** Unknown values are ignored. */
+export function parseModelsQuery(
+  { q = '', use, group, show }: Static<typeof MODELS_QUERY>,
+  { pricing: { groups } }: PriceList,
+): ModelsQuery {
   return {
-    text: (parameters.get('q') ?? '').trim().slice(0, 200),
-    use: USES.find((use) => use === parameters.get('use')),
-    group: groups.find(({ name }) => name === parameters.get('group'))?.name,
-    show: parameters.get('show') === 'ratios' ? 'ratios' : 'dollars',
+    text: q.trim(),
+    use: USES.find((each) => each === use),
+    group: groups.find(({ name }) => name === group)?.name,
+    show: show === 'ratios' ? 'ratios' : 'dollars',
   };
 }
 

@@ -1,4 +1,5 @@
 /** What an edit of a PriceCatalog would have cost the calls of the last days, before anybody saves it. */
+import { Type } from 'typebox';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -6,6 +7,8 @@ import { AccessError } from '../access/access.ts';
 import { manifestOf } from '../queries/manifest.ts';
 import { priceChange, readEdit } from './compute-change.ts';
 import { renderPriceChange } from './price-change-view.ts';
+import { formText, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../queries/names.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -20,6 +23,10 @@ import { textArea } from '../components/field.ts';
 const PATH = '/prices/change';
 const DAY_MS = 86_400_000;
 const DAYS = [1, 7, 30];
+const CATALOG_QUERY = Type.Object({ catalog: queryText() });
+const CHANGE_FORM = Type.Object({ manifest: formText(), days: formText() });
+
+type CatalogRequest = PageRequest<{ readonly query: typeof CATALOG_QUERY }>;
 
 /** What the form holds. */
 interface Draft {
@@ -34,11 +41,13 @@ export async function seesPriceChanges({ person, deps }: Pick<PageRequest, 'pers
   return person.ownKey === undefined && person.may('list', 'PriceCatalog', { namespace: deps.gatewayNamespace });
 }
 
-async function showForm(request: PageRequest): Promise<HandlerResult> {
+async function showForm(request: CatalogRequest): Promise<HandlerResult> {
   return changePage(request, await readDraft(request), NOTHING);
 }
 
-async function showChange(request: PageRequest): Promise<HandlerResult> {
+async function showChange(
+  request: CatalogRequest & PageRequest<{ readonly form: typeof CHANGE_FORM }>,
+): Promise<HandlerResult> {
   const {
     deps,
     deps: { usage },
@@ -46,9 +55,9 @@ async function showChange(request: PageRequest): Promise<HandlerResult> {
     nowMs,
     gone,
   } = request;
-  const days = DAYS.find((each) => String(each) === form.get('days')) ?? 7;
+  const days = DAYS.find((each) => String(each) === form.days) ?? 7;
   // browsers send the line breaks of a text area as CR LF
-  const manifest = (form.get('manifest') ?? '').replaceAll('\r\n', '\n');
+  const manifest = (form.manifest ?? '').replaceAll('\r\n', '\n');
   const draft = { ...(await readDraft(request)), manifest, days };
   if (!usage) return changePage(request, draft, renderLedgerNotice('Missing'));
   const edit = await readEdit(draft.manifest, deps);
@@ -69,7 +78,7 @@ async function showChange(request: PageRequest): Promise<HandlerResult> {
 }
 
 /** The catalog that the address names, or the first one. Rejects with NotFound where the person may not see any. */
-async function readDraft(request: PageRequest): Promise<Draft> {
+async function readDraft(request: CatalogRequest): Promise<Draft> {
   const {
     person,
     deps: { gatewayNamespace },
@@ -81,18 +90,18 @@ async function readDraft(request: PageRequest): Promise<Draft> {
   const catalogs = objects
     .filter(({ metadata, spec }) => metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs')
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const chosen = catalogs.find(({ metadata }) => metadata.name === query.get('catalog')) ?? catalogs[0];
+  const chosen = catalogs.find(({ metadata }) => metadata.name === query.catalog) ?? catalogs[0];
   return { names: catalogs.map(({ metadata }) => metadata.name), manifest: chosen ? manifestOf(chosen) : '', days: 7 };
 }
 
 function changePage(
-  { csrf, deps, query }: PageRequest,
+  { csrf, deps, query }: CatalogRequest,
   { names, manifest, days }: Draft,
   result: Html,
   mistakes: readonly string[] = [],
 ): HandlerResult {
   const errors = mistakes.map((message) => ({ field: 'manifest', message }));
-  const chosen = query.get('catalog') ?? names[0] ?? '';
+  const chosen = query.catalog ?? names[0] ?? '';
   const save =
     deps.access.backend === 'Files'
       ? "Write the manifest into the gateway's folder to put it in force."
@@ -131,6 +140,6 @@ function renderChoice(names: readonly string[], chosen: string): Html {
 }
 
 export const priceChangeRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: PATH, handle: showForm },
-  { method: 'POST', path: PATH, handle: showChange },
+  route({ method: 'GET', path: PATH, query: CATALOG_QUERY, handle: showForm }),
+  route({ method: 'POST', path: PATH, query: CATALOG_QUERY, form: CHANGE_FORM, handle: showChange }),
 ];

@@ -1,4 +1,5 @@
 /** The gateway's price list with its calculator. Prices are public: everybody who is signed in sees all of them. */
+import { Type } from 'typebox';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderModel, renderModelName } from '#web/pricing/model-page.ts';
@@ -10,6 +11,7 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { AccessError } from '../access/access.ts';
 import { seesPriceChanges } from './price-change.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { priceListOf } from '../queries/price-lists.ts';
 import { MODEL_ROOT } from '../paths.ts';
@@ -17,11 +19,16 @@ import { pageHead } from '../components/page.ts';
 
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
-async function showPrices(request: PageRequest): Promise<HandlerResult> {
-  const { deps, query: parameters } = request;
+/** Those of web/pricing/query.ts, and `part`: only the calculation, for a script. */
+const PRICES_QUERY = Type.Record(Type.String(), Type.String({ maxLength: 500 }));
+/** A model's name may hold any character. */
+const MODEL = Type.Object({ name: Type.String() });
+
+async function showPrices(request: PageRequest<{ readonly query: typeof PRICES_QUERY }>): Promise<HandlerResult> {
+  const { deps } = request;
   const list = priceListOf(deps);
-  const query = parsePricingQuery(parameters, list.pricing);
-  const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
+  const query = parsePricingQuery(new URLSearchParams(request.query), list.pricing);
+  const part = request.query['part'] === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return { fragment: part };
   const body = renderPricesPage(list, query, {
     ranked: ranked(list),
@@ -45,9 +52,8 @@ function ranked(list: PriceList): readonly RankedRow[] {
   return rows;
 }
 
-function showModel({ deps, params }: PageRequest): HandlerResult {
+function showModel({ deps, params: { name } }: PageRequest<{ readonly params: typeof MODEL }>): HandlerResult {
   const list = priceListOf(deps);
-  const name = params['name'] ?? '';
   const row = list.pricing.rows.find(({ modelName }) => modelName === name);
   if (!row) throw new AccessError('NotFound', 'No PriceCatalog has a price for a model of this name.');
   const body = html`${pageHead({
@@ -60,8 +66,8 @@ function showModel({ deps, params }: PageRequest): HandlerResult {
 }
 
 export const pricesRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/prices', handle: showPrices },
-  { method: 'GET', path: '/models/:name', handle: showModel },
+  route({ method: 'GET', path: '/prices', query: PRICES_QUERY, handle: showPrices }),
+  route({ method: 'GET', path: '/models/:name', params: MODEL, handle: showModel }),
 ];
 
 interface PricesView {

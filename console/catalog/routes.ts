@@ -1,6 +1,6 @@
 /** Pages of what can be called and at what price; those of routes are for the platform team. */
 import type { ConsoleRoute } from '../route.ts';
-import { showYaml } from '../components/yaml.ts';
+import { ownYamlRoute } from '../components/yaml.ts';
 import { channelRoutes } from './channels.ts';
 import { groupsRoutes } from './groups.ts';
 import { modelsRoutes } from './models.ts';
@@ -13,14 +13,6 @@ export const catalogRoutes: readonly ConsoleRoute[] = [
   ...modelsRoutes,
   ...priceChangeRoutes,
   ...pricesRoutes,
-  {
-    method: 'GET',
-    path: '/groups/:name/yaml',
-    handle: showYaml({ kind: 'Group', active: 'groups', label: 'Groups', path: '/groups' }),
-  },
-  {
-    method: 'GET',
-    path: '/routes/:name/yaml',
-    handle: showYaml({ kind: 'ModelRoute', active: 'groups', label: 'Routes', path: '/routes' }),
-  },
+  ownYamlRoute({ kind: 'Group', active: 'groups', label: 'Groups', path: '/groups' }),
+  ownYamlRoute({ kind: 'ModelRoute', active: 'groups', label: 'Routes', path: '/routes' }),
 ];

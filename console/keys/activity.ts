@@ -1,15 +1,19 @@
 /** A key's spending over time, its refused calls and its calls, newest first, for everybody who may read the key. */
+import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { keyTabPage } from './tabs.ts';
+import { DONE_QUERY, keyTabPage } from './tabs.ts';
 import { requestedKey } from './requested-key.ts';
+import type { KeyRequest } from './requested-key.ts';
+import { OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallPage, Series } from '../data/usage.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames } from '../queries/names.ts';
-import { kindOf, parseUsageQuery } from '../queries/usage-query.ts';
+import { kindOf, parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { renderCallsTable } from '../components/calls-table.ts';
 import { readRefusals } from '../queries/refusals.ts';
@@ -23,14 +27,28 @@ import { renderUsageChart } from '../components/usage-chart.ts';
 import { section } from '../components/page.ts';
 import { olderPager } from '../components/pager.ts';
 
+const ACTIVITY_QUERY = Type.Object({
+  ...USAGE_QUERY.properties,
+  ...DONE_QUERY.properties,
+  before: queryText(),
+});
+
+type ActivityRequest = KeyRequest & PageRequest<{ readonly query: typeof ACTIVITY_QUERY }>;
+
 export const keyActivityRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/activity', handle: showActivity },
+  route({
+    method: 'GET',
+    path: '/keys/:namespace/:name/activity',
+    params: OBJECT,
+    query: ACTIVITY_QUERY,
+    handle: showActivity,
+  }),
 ];
 
 const PAGE_SIZE = 25;
 const LATEST_REFUSED = 5;
 
-async function showActivity(request: PageRequest): Promise<HandlerResult> {
+async function showActivity(request: ActivityRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
   const { namespace, name } = apiKey.metadata;
   const ref = { namespace, name: apiKey.spec.accountRef.name };
@@ -63,17 +81,16 @@ interface Activity {
 
 /** If the ledger does not answer, the rest of the page is still shown. */
 async function readActivity(
-  { deps: { usage }, query: parameters }: PageRequest,
+  { deps: { usage }, query: { before } }: ActivityRequest,
   visible: VisibleCalls,
   query: UsagePageQuery,
 ): Promise<Activity | 'Missing' | 'Unavailable'> {
   if (!usage) return 'Missing';
-  const before = parameters.get('before');
   const asked = callQueryOf(visible);
   try {
     const [series, calls] = await Promise.all([
       usage.series({ ...asked, sinceMs: query.sinceMs, untilMs: query.untilMs }, kindOf(query)),
-      usage.page(asked, { size: PAGE_SIZE, ...(before !== null && { before }) }),
+      usage.page(asked, { size: PAGE_SIZE, ...(before !== undefined && { before }) }),
     ]);
     return { series, calls };
   } catch (error) {
@@ -88,7 +105,7 @@ interface SpendingView {
   readonly series: Series;
 }
 
-function renderSpending({ deps }: PageRequest, { apiKey, query, series }: SpendingView): Html {
+function renderSpending({ deps }: ActivityRequest, { apiKey, query, series }: SpendingView): Html {
   const {
     metadata: { uid = '', name },
     spec,
@@ -111,15 +128,15 @@ interface CallsView {
   readonly calls: CallPage;
 }
 
-function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }, names, calls }: CallsView): Html {
+function renderCalls({ deps, path, query }: ActivityRequest, { visible: { ref, key }, names, calls }: CallsView): Html {
   const name = key?.metadata.name ?? '';
-  const older = query.has('before');
+  const older = query.before !== undefined;
   if (calls.calls.length === 0) return older ? html`<p class="none">There are no older calls.</p>` : NOTHING;
   const beside = html`<p>
     <a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> ·
     <a href="${accountPath(ref, 'calls.csv', { key: name })}">Download as CSV</a>
   </p>`;
-  const kept = { range: query.get('range') ?? '' };
+  const kept = { range: query.range ?? '' };
   return section(
     { id: 'calls', title: 'Calls', beside },
     html`${renderCallsTable(calls.calls, {

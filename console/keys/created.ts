@@ -2,6 +2,7 @@
  * The only page that shows a key's text: once, for a few minutes after it was made, read with the person's own rights.
  * The address tells the rotation and since when the page waits; the text is in no address, log or cookie.
  */
+import { Type } from 'typebox';
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING, preformatted } from '#web/html.ts';
@@ -14,15 +15,34 @@ import { callableModels } from './callable-models.ts';
 import type { CallableModel } from './callable-models.ts';
 import { factsOf } from '../queries/key-facts.ts';
 import { requestedKey, renderHeadOf } from './requested-key.ts';
+import type { KeyRequest } from './requested-key.ts';
 import { claimReveal, REVEAL_WINDOW_MS, isRevealed } from './reveal.ts';
+import { OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { Backend } from '../components/missing-right.ts';
 import { keyPath } from '../paths.ts';
 import { notice } from '../components/notice.ts';
 import { section, empty } from '../components/page.ts';
 
+const CREATED_QUERY = Type.Object({
+  rotation: queryText(),
+  /** When the key was asked for, in milliseconds since the epoch. */
+  since: queryText(),
+  /** Present: only what the page's script puts in place. */
+  part: queryText(),
+});
+
+type CreatedRequest = KeyRequest & PageRequest<{ readonly query: typeof CREATED_QUERY }>;
+
 export const keyCreatedRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage },
+  route({
+    method: 'GET',
+    path: '/keys/:namespace/:name/created',
+    params: OBJECT,
+    query: CREATED_QUERY,
+    handle: createdPage,
+  }),
 ];
 
 /** Longer than generating a key takes: after this the page says so and stops polling. */
@@ -32,7 +52,7 @@ const LATE_MS = 60_000;
 const CLOCK_SKEW_MS = 60_000;
 
 /** The page, or the part of it that its script puts in place. */
-async function createdPage(request: PageRequest): Promise<HandlerResult> {
+async function createdPage(request: CreatedRequest): Promise<HandlerResult> {
   const { deps, query } = request;
   const apiKey = await requestedKey(request);
   const made = await findCreatedKey(request, apiKey);
@@ -43,7 +63,7 @@ async function createdPage(request: PageRequest): Promise<HandlerResult> {
     call: callableModels(deps, apiKey)[0],
     backend: deps.access.backend,
   };
-  if (query.has('part')) return { fragment: renderCreated(view) };
+  if (query.part !== undefined) return { fragment: renderCreated(view) };
   return {
     page: {
       title: `The key of ${apiKey.metadata.name}`,
@@ -55,7 +75,7 @@ async function createdPage(request: PageRequest): Promise<HandlerResult> {
   };
 }
 
-async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<CreatedKey> {
+async function findCreatedKey(request: CreatedRequest, apiKey: ApiKey): Promise<CreatedKey> {
   if (apiKey.spec.key.type === 'Provided') return { state: 'Provided' };
   const { nowMs, headOnly, deps } = request;
   const asked = askedFor(request, apiKey);
@@ -77,10 +97,10 @@ async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<Cre
  * a later rotation replaced it.
  */
 function askedFor(
-  { query, nowMs }: PageRequest,
+  { query, nowMs }: CreatedRequest,
   { status = {} }: ApiKey,
 ): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
-  const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
+  const [rotation, sinceMs] = [numberOf(query.rotation), numberOf(query.since)];
   const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + REVEAL_WINDOW_MS;
   const { keyHash, keyRotation = 0 } = status;
   return inTime && rotation >= Math.max(1, keyRotation)
@@ -90,7 +110,7 @@ function askedFor(
 
 /** The key's text, once it has this hash: the Secret may still contain the previous key. */
 async function readKey(
-  { person, deps: { keyHashOf = sha256 } }: PageRequest,
+  { person, deps: { keyHashOf = sha256 } }: CreatedRequest,
   { metadata }: ApiKey,
   keyHash: string,
 ): Promise<'Unreadable' | { readonly text: string } | undefined> {
@@ -107,7 +127,7 @@ function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-function numberOf(text: string | null): number {
+function numberOf(text: string | undefined): number {
   return /^\d{1,15}$/.test(text ?? '') ? Number(text) : NaN;
 }
 

@@ -1,10 +1,14 @@
 /** A key's deletion: the page asks first for the key's name. */
+import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { renderTime, renderUsd } from '#web/format.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { factsOf } from '../queries/key-facts.ts';
 import { requestedKey, requestedKeyWithUid, renderHeadOf } from './requested-key.ts';
+import type { KeyRequest } from './requested-key.ts';
+import { formText, OBJECT } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary, textField } from '../components/field.ts';
 import { postForm, formActions } from '../components/form.ts';
@@ -13,18 +17,26 @@ import { keyPath } from '../paths.ts';
 import { notice } from '../components/notice.ts';
 import { facts } from '../components/facts.ts';
 
+const PATH = '/keys/:namespace/:name/delete';
+const DELETE_FORM = Type.Object({
+  uid: formText(),
+  /** The key's name, typed once more. */
+  confirm: formText(),
+});
+
 export const keyDeleteRoutes: readonly ConsoleRoute[] = [
-  {
+  route({
     method: 'GET',
-    path: '/keys/:namespace/:name/delete',
+    path: PATH,
+    params: OBJECT,
     handle: async (request) => deletePage(request, await requestedKey(request)),
-  },
-  { method: 'POST', path: '/keys/:namespace/:name/delete', handle: deleteKey },
+  }),
+  route({ method: 'POST', path: PATH, params: OBJECT, form: DELETE_FORM, handle: deleteKey }),
 ];
 
 /** The page that asks for the key's name. */
 function deletePage(
-  { csrf, deps }: PageRequest,
+  { csrf, deps }: Pick<PageRequest, 'csrf' | 'deps'>,
   apiKey: ApiKey,
   returned?: {
     readonly typed: string;
@@ -50,11 +62,13 @@ function deletePage(
 }
 
 /** Deletes the key only if its name was typed, and only the object that was shown. */
-async function deleteKey(request: PageRequest): Promise<HandlerResult> {
+async function deleteKey(
+  request: KeyRequest & PageRequest<{ readonly form: typeof DELETE_FORM }>,
+): Promise<HandlerResult> {
   const { form, person } = request;
-  const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
+  const live = await requestedKeyWithUid(request, form.uid ?? '');
   const { namespace, name, uid = '' } = live.metadata;
-  const typed = (form.get('confirm') ?? '').trim();
+  const typed = (form.confirm ?? '').trim();
   if (typed !== name)
     return deletePage(request, live, {
       typed,

@@ -2,6 +2,7 @@
  * [P] The one table of the fields of a key's form. The forms of new keys and of edits, the three-way merge, the facts of
  * a key, its errors and the patches of its spec are made from it: a field of ApiKey touches this file alone.
  */
+import type { TSchema } from 'typebox';
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
 import { isTimeZone, UTC } from '#snapshot/time-zone.ts';
 import { renderTime } from '#web/format.ts';
@@ -9,6 +10,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { choiceField, selectField, switchField, textField } from '../components/field.ts';
 import { accountPath } from '../paths.ts';
+import { formText, formTexts } from '../request-schema.ts';
 import { UNLIMITED, zoneOf } from '../queries/key-facts.ts';
 import { accountControl, groupControl, modelsControl, OBJECT_NAME } from './controls.ts';
 import type { ControlView } from './controls.ts';
@@ -46,6 +48,8 @@ interface Field<Parts> {
   readonly place: 'new' | 'newFold' | 'both' | 'fold';
   /** The values as the form has them, before anything is typed; they are always valid. */
   readonly initial: Parts;
+  /** What its control posts. Default: one text of the field's name. */
+  readonly posts?: Readonly<Record<string, TSchema>>;
   readonly read: (posted: Posted) => Parts;
   readonly of: (apiKey: ApiKey) => Parts;
   /** Equal for equal meanings, so that two forms can be compared. */
@@ -238,6 +242,7 @@ export const KEY_FIELDS = {
     place: 'fold',
     initial: { restricted: false, models: [] as readonly string[] },
     // the ticked models, and those in the text area, one per line
+    posts: { allowed: formText(), model: formTexts(), models: formTexts() },
     read({ text, all }) {
       const lines = [...all('model'), ...all('models').flatMap((typed) => typed.split('\n'))].map((line) =>
         line.trim(),
@@ -255,6 +260,7 @@ export const KEY_FIELDS = {
     path: 'spec.quota.limitUsd',
     place: 'both',
     initial: { limited: false, limitUsd: '' },
+    posts: { quota: formText(), limitUsd: formText() },
     read: ({ text }) => ({ limited: text('quota') === 'Limited', limitUsd: text('limitUsd') }),
     of({ spec: { quota } }) {
       const limited = quota.limitUsd !== UNLIMITED;
@@ -465,7 +471,10 @@ type PartsOf<F> = F extends Field<infer Parts> ? (parts: Parts) => void : never;
 export type KeyForm = PartsOf<(typeof KEY_FIELDS)[KeyField]> extends (parts: infer All) => void ? Readonly<All> : never;
 
 /** A field among the others: it takes its own parts of a form, and gives no other. */
-export interface KeyFieldRow extends Pick<Field<KeyForm>, 'label' | 'path' | 'place' | 'text' | 'write' | 'fact'> {
+export interface KeyFieldRow extends Pick<
+  Field<KeyForm>,
+  'label' | 'path' | 'place' | 'posts' | 'text' | 'write' | 'fact'
+> {
   readonly field: KeyField;
   readonly initial: Partial<KeyForm>;
   readonly read: (posted: Posted) => Partial<KeyForm>;

@@ -2,11 +2,14 @@
  * [P] A key's form as a whole, made from the table of its fields. A form keeps every text as it was typed, so that it can
  * come back with an error beside it; what only the API can validate is passed to it unchanged.
  */
+import { Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { parseJson } from '#crds/json.ts';
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ApiFieldError } from '../access/access.ts';
+import { formText } from '../request-schema.ts';
 import type { ControlView } from './controls.ts';
 import { EDIT_ROWS, KEY_ROWS, keyField } from './fields.ts';
 import type { KeyField, KeyFieldRow, KeyForm, Patch, Posted } from './fields.ts';
@@ -21,8 +24,10 @@ export interface FormError {
 export type Parsed<T> =
   { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
 
-/** Posted fields that come once for each ticked box. */
-export const MODEL_BOXES = ['model'];
+/** A posted key: the controls of all rows. */
+export const KEY_FORM = Type.Object(
+  Object.fromEntries(KEY_ROWS.flatMap(({ field, posts = { [field]: formText() } }) => Object.entries<TSchema>(posts))),
+);
 /** What the API's defaults are and no form asks for; an edit leaves it as it is. */
 const UNASKED: Patch<ApiKeySpec> = { quota: { minOutputTokens: 16 }, key: { rotation: 1, overlapSeconds: 0 } };
 
@@ -55,8 +60,18 @@ export function copyOfKey(apiKey: ApiKey): KeyForm {
 }
 
 /** Reads what was posted. Missing controls count as empty; unknown ones are ignored. */
-export function readKeyForm(form: URLSearchParams): KeyForm {
-  const posted: Posted = { text: (name) => (form.get(name) ?? '').trim(), all: (name) => form.getAll(name) };
+export function readKeyForm(form: Static<typeof KEY_FORM>): KeyForm {
+  const values = new Map<string, unknown>(Object.entries(form));
+  const posted: Posted = {
+    text(name) {
+      const value = values.get(name);
+      return typeof value === 'string' ? value.trim() : '';
+    },
+    all(name) {
+      const value = values.get(name);
+      return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+    },
+  };
   return together(({ read }) => read(posted));
 }
 

@@ -1,10 +1,11 @@
 /** The list of API keys, its live part, and its switches. */
+import { Type } from 'typebox';
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { pluralize, formatCount } from '#web/format.ts';
 import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { accountIdOf } from '#objects/resources.ts';
+import { accountIdOf, namespacedName } from '#objects/resources.ts';
 import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
 import {
@@ -14,6 +15,7 @@ import {
   KEY_COLUMNS,
   keyRows,
   KEYS_PER_PAGE,
+  KEYS_QUERY,
   keysPath,
   parseKeysQuery,
   selectKeys,
@@ -25,8 +27,10 @@ import { readKeyStatuses } from '../queries/key-statuses.ts';
 import { keysCsv } from './list-csv.ts';
 import { COLUMN_TITLES, renderKeysTable } from './list-table.ts';
 import type { KeyRights } from './list-table.ts';
-import { changeKey, keyRef, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue } from './requested-key.ts';
-import type { SwitchRequest } from './requested-key.ts';
+import { changeKey, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue } from './requested-key.ts';
+import type { KeyRequest, SwitchRequest } from './requested-key.ts';
+import { formText, MAX_ID_LENGTH, OBJECT, parseQuery, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { postForm } from '../components/form.ts';
 import { renderMissingRight, rightsOf } from '../components/missing-right.ts';
@@ -37,30 +41,57 @@ import { filters, searchFilter, selectFilter } from '../components/filters.ts';
 import { pager } from '../components/pager.ts';
 import { doneNotice } from '../components/notice.ts';
 
+const LIST_QUERY = Type.Object({
+  ...KEYS_QUERY.properties,
+  /** The version of the list that the page's script has: only a newer one is sent. */
+  part: queryText(),
+  /** "namespace/name" of the key that was just deleted, or switched off. */
+  deleted: queryText(MAX_ID_LENGTH),
+  off: queryText(MAX_ID_LENGTH),
+});
+const SWITCH_FIELDS = Type.Object({
+  to: formText(),
+  /** "key": the switch is on the key's own page. */
+  back: formText(),
+  /** The path of the list that the switch is in. */
+  view: formText(),
+  /** Present: a script switched it, and shows the list. */
+  part: formText(),
+});
+
+type ListRequest = PageRequest<{ readonly query: typeof LIST_QUERY }>;
+type SwitchKeyRequest = KeyRequest & ListRequest & PageRequest<{ readonly form: typeof SWITCH_FIELDS }>;
+
 export const keyListRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys', handle: openKeys },
-  { method: 'GET', path: '/keys.csv', handle: downloadKeys },
-  { method: 'POST', path: '/keys/:namespace/:name/enabled', handle: switchKey },
+  route({ method: 'GET', path: '/keys', query: LIST_QUERY, handle: openKeys }),
+  route({ method: 'GET', path: '/keys.csv', query: LIST_QUERY, handle: downloadKeys }),
+  route({
+    method: 'POST',
+    path: '/keys/:namespace/:name/enabled',
+    params: OBJECT,
+    query: LIST_QUERY,
+    form: SWITCH_FIELDS,
+    handle: switchKey,
+  }),
 ];
 
 const DELETED = /^[a-z0-9][-a-z0-9.]*\/[a-z0-9][-a-z0-9.]*$/;
 
-function openKeys(request: PageRequest): Promise<HandlerResult> {
+function openKeys(request: ListRequest): Promise<HandlerResult> {
   const query = parseKeysQuery(request.query);
-  const known = request.query.get('part');
-  return known === null ? keysPage(request, query, deletedText(request)) : keysPart(request, query, known);
+  const known = request.query.part;
+  return known === undefined ? keysPage(request, query, deletedText(request)) : keysPart(request, query, known);
 }
 
 /** The notice about a deleted key: only a name, because an address can claim anything. */
-function deletedText({ query }: PageRequest): string | undefined {
-  const deleted = query.get('deleted') ?? '';
+function deletedText({ query: { deleted = '' } }: ListRequest): string | undefined {
   return DELETED.test(deleted) ? `The key ${deleted} is deleted.` : undefined;
 }
 
 const PAGE = { title: 'API keys', active: 'keys', scripts: ['keys.js'], styles: ['keys.css'] } as const;
 
 /** The whole page, with what was just done. */
-async function keysPage(request: PageRequest, query: KeysQuery, done?: string): Promise<HandlerResult> {
+async function keysPage(request: ListRequest, query: KeysQuery, done?: string): Promise<HandlerResult> {
   const view = await keysView(request, query, done);
   if (view === undefined)
     return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.backend) } };
@@ -69,7 +100,7 @@ async function keysPage(request: PageRequest, query: KeysQuery, done?: string): 
 }
 
 /** The list for the page's script; empty if the script has this version already. */
-async function keysPart(request: PageRequest, query: KeysQuery, known: string): Promise<HandlerResult> {
+async function keysPart(request: ListRequest, query: KeysQuery, known: string): Promise<HandlerResult> {
   const view = await keysView(request, query, undefined);
   if (view === undefined) return { redirect: '/keys' };
   return { fragment: renderKeysPart(view, known) };
@@ -77,7 +108,7 @@ async function keysPart(request: PageRequest, query: KeysQuery, known: string): 
 
 /** undefined: the person may see no keys anywhere. */
 async function keysView(
-  request: PageRequest,
+  request: ListRequest,
   query: KeysQuery,
   done: string | undefined,
 ): Promise<KeysView | undefined> {
@@ -99,7 +130,7 @@ async function keysView(
 }
 
 /** All keys that the filter lets through, in its order. */
-async function downloadKeys(request: PageRequest): Promise<HandlerResult> {
+async function downloadKeys(request: ListRequest): Promise<HandlerResult> {
   const { objects } = await request.person.list('ApiKey');
   const statusOf = await readKeyStatuses(request, objects);
   const rows = keyRows(objects, { statusOf, groupNames: groupNames(request.deps) });
@@ -120,8 +151,8 @@ async function keyRights(person: PersonAccess): Promise<KeyRights> {
 const MAX_ATTEMPTS = 3;
 
 /** Retries after a conflict, because a concurrent change is most likely of another field. */
-async function switchKey(request: PageRequest): Promise<HandlerResult> {
-  const switched = readSwitchValue(request.form.get('to') ?? '');
+async function switchKey(request: SwitchKeyRequest): Promise<HandlerResult> {
+  const switched = readSwitchValue(request.form.to ?? '');
   if (switched === undefined) throw new AccessError('Invalid', 'This page has no such switch. Nothing was changed.');
   for (let attempt = 1; ; attempt++) {
     try {
@@ -133,7 +164,7 @@ async function switchKey(request: PageRequest): Promise<HandlerResult> {
   }
 }
 
-async function setEnabled(request: PageRequest, { uid, enabled }: SwitchRequest): Promise<void> {
+async function setEnabled(request: SwitchKeyRequest, { uid, enabled }: SwitchRequest): Promise<void> {
   const apiKey = await requestedKeyWithUid(request, uid);
   if (apiKey.spec.enabled !== enabled) await changeKey(request, apiKey, { enabled });
 }
@@ -143,21 +174,23 @@ function isConflict(error: unknown): boolean {
 }
 
 /** Returns to the same view with an offer to undo, or the list for the script. */
-function switchedAnswer(request: PageRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
+function switchedAnswer(request: SwitchKeyRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
-  if (form.get('back') === 'key')
-    return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${enabled ? 'on' : 'off'}` };
-  const view = viewOf(form.get('view') ?? '');
-  if (form.has('part')) return keysPart(request, view, '');
+  if (form.back === 'key') return { redirect: `${keyPath({ metadata: params })}?done=${enabled ? 'on' : 'off'}` };
+  const view = viewOf(form.view ?? '');
+  if (form.part !== undefined) return keysPart(request, view, '');
   const path = keysPath(view);
-  const off = new URLSearchParams({ off: `${params['namespace'] ?? ''}/${params['name'] ?? ''}` }).toString();
+  const off = new URLSearchParams({ off: namespacedName(params) }).toString();
   return { redirect: enabled ? path : `${path}${path.includes('?') ? '&' : '?'}${off}` };
 }
 
 /** The key that was switched off on the way here, if it is off and the person may switch it on. */
-function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { change }: KeyRights): ApiKey | undefined {
-  const off = query.get('off');
-  return off === null
+function switchedOff(
+  { query: { off } }: ListRequest,
+  apiKeys: readonly ApiKey[],
+  { change }: KeyRights,
+): ApiKey | undefined {
+  return off === undefined
     ? undefined
     : apiKeys.find(
         ({ metadata: { namespace, name }, spec }) =>
@@ -188,7 +221,7 @@ function renderUndoNotice(apiKey: ApiKey): Html {
 
 /** Always a view of the list, whatever was posted. */
 function viewOf(path: string): KeysQuery {
-  return parseKeysQuery(new URLSearchParams(path.split('?')[1] ?? ''));
+  return parseKeysQuery(parseQuery(path.split('?')[1] ?? ''));
 }
 
 interface KeysView {

@@ -1,4 +1,5 @@
 /** Creates a key on one page: the last choices are preselected, and all errors are shown at once. */
+import { Type } from 'typebox';
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
@@ -6,8 +7,10 @@ import { groupsOfNamespaces } from '../queries/group-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from './new-key-form.ts';
 import { idOf, payersOf, defaultGroup, defaultPayer } from './payers.ts';
 import type { Payer } from './payers.ts';
-import { requestedKey } from './requested-key.ts';
+import { readKey } from './requested-key.ts';
 import type { LastChoice } from '../session/last-choice.ts';
+import { MAX_ID_LENGTH, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { createdPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
@@ -17,7 +20,7 @@ import {
   errorsOfFields,
   errorsOfRefusal,
   faultsOfNewKey,
-  MODEL_BOXES,
+  KEY_FORM,
   NEW_CONTROLS,
   newKeyForm,
   readKeyForm,
@@ -26,9 +29,19 @@ import {
 import type { FormError } from './key-form.ts';
 import type { KeyForm } from './fields.ts';
 
+const NEW_KEY_QUERY = Type.Object({
+  /** A namespace, or "namespace/name" of an account in it. */
+  account: queryText(MAX_ID_LENGTH),
+  namespace: queryText(),
+  /** "namespace/name" of a key with the same settings. */
+  copy: queryText(MAX_ID_LENGTH),
+});
+
+type NewKeyRequest = PageRequest<{ readonly query: typeof NEW_KEY_QUERY }>;
+
 export const keyNewRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/new', handle: newKeyPage },
-  { method: 'POST', path: '/keys/new', repeated: MODEL_BOXES, handle: createKey },
+  route({ method: 'GET', path: '/keys/new', query: NEW_KEY_QUERY, handle: newKeyPage }),
+  route({ method: 'POST', path: '/keys/new', form: KEY_FORM, handle: createKey }),
 ];
 
 const PAGE = { title: 'Create a key', active: 'keys', styles: ['keys.css'] } as const;
@@ -43,10 +56,10 @@ interface Choices {
 }
 
 /** The form with the usual choices, or with the settings of the copied key. */
-async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
+async function newKeyPage(request: NewKeyRequest): Promise<HandlerResult> {
   const copied = await copiedKey(request);
   if (copied) return returnForm(request, copyOfKey(copied), { errors: [], status: 200 });
-  const [wanted = '', account] = (request.query.get('account') ?? request.query.get('namespace') ?? '').split('/', 2);
+  const [wanted = '', account] = (request.query.account ?? request.query.namespace ?? '').split('/', 2);
   const choices = await readChoices(request, wanted);
   if (!choices) return mayNotCreate(request, wanted);
   const place = usualPlace(choices, { namespace: wanted, account }, request.deps.gatewayNamespace);
@@ -56,9 +69,9 @@ async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
 }
 
 /** Where the link names a key to copy. Rejects with AccessError where the person may not see it. */
-async function copiedKey(request: PageRequest): Promise<ApiKey | undefined> {
-  const [namespace = '', name] = (request.query.get('copy') ?? '').split('/', 2);
-  return name === undefined ? undefined : requestedKey({ ...request, params: { namespace, name } });
+async function copiedKey(request: NewKeyRequest): Promise<ApiKey | undefined> {
+  const [namespace = '', name] = (request.query.copy ?? '').split('/', 2);
+  return name === undefined ? undefined : readKey(request, { namespace, name });
 }
 
 /** What the link asks for: a namespace and perhaps an account in it; empty: nothing. */
@@ -109,12 +122,12 @@ async function readChoices({ person, deps, lastChoice }: PageRequest, wanted: st
   return {
     namespaces,
     payers: accounts.allowed ? payersOf(own, namespaces) : undefined,
-    last: lastChoice,
+    last: lastChoice(),
   };
 }
 
 /** Creates the posted key, or shows the form again with all its errors. */
-async function createKey(request: PageRequest): Promise<HandlerResult> {
+async function createKey(request: PageRequest<{ readonly form: typeof KEY_FORM }>): Promise<HandlerResult> {
   const { person, deps, form: posted, nowMs } = request;
   const form = readKeyForm(posted);
   const name = nameOf(form.name);

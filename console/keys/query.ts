@@ -1,9 +1,12 @@
 /** [P] Which keys a view of the list shows: its query string, and the keys that it selects. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { factsOf } from '../queries/key-facts.ts';
 import type { KeyFacts } from '../queries/key-facts.ts';
 import { KEY_STATUSES } from '../queries/key-status.ts';
 import type { KeyStatus, KeyStatusFinding } from '../queries/key-status.ts';
+import { queryText } from '../request-schema.ts';
 
 /** The columns that can be sorted by, in the table's order. */
 export const KEY_COLUMNS = ['name', 'status', 'enabled', 'group', 'spent', 'remaining', 'used', 'expires'] as const;
@@ -20,19 +23,27 @@ export interface KeysQuery {
   readonly page: number;
 }
 
-const MAX_TEXT_LENGTH = 200;
-const MAX_NAME_LENGTH = 253;
 const LAST_PAGE = 1_000_000;
 /** Worst first. */
 const DEFAULT_SORT: KeysQuery['sort'] = { column: 'status', descending: false };
 
-/** Parses the parameters; unknown values are ignored. */
-export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
-  const text = (name: string): string => (parameters.get(name) ?? '').trim();
+/** The query of the list of keys. */
+export const KEYS_QUERY = Type.Object({
+  q: queryText(),
+  namespace: queryText(),
+  group: queryText(),
+  status: queryText(),
+  sort: queryText(),
+  page: queryText(),
+});
+
+/** Unknown values are ignored. */
+export function parseKeysQuery(query: Static<typeof KEYS_QUERY>): KeysQuery {
+  const text = (name: keyof typeof query): string => (query[name] ?? '').trim();
   return {
-    text: text('q').slice(0, MAX_TEXT_LENGTH),
-    namespace: text('namespace').slice(0, MAX_NAME_LENGTH),
-    group: text('group').slice(0, MAX_NAME_LENGTH),
+    text: text('q'),
+    namespace: text('namespace'),
+    group: text('group'),
     status: KEY_STATUSES.find((status) => status === text('status')),
     sort: parseSort(text('sort')),
     page: parsePage(text('page')),

@@ -4,31 +4,29 @@ import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
+import type { OBJECT } from '../request-schema.ts';
 import type { PageRequest } from '../route.ts';
 import { pageHead } from '../components/page.ts';
 import { keyPath } from '../paths.ts';
 
-const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
-/** Which key the address names. @throws AccessError (NotFound) */
-export function keyRef({ params }: PageRequest): ObjectRef {
-  const { namespace = '', name = '' } = params;
-  if (!NAME.test(namespace) || !NAME.test(name))
-    throw new AccessError('NotFound', 'There is no API key at this address.');
-  return { namespace, name };
-}
+/** A request about the key that its path names. */
+export type KeyRequest = PageRequest<{ readonly params: typeof OBJECT }>;
 
 /** The key, as the person may see it. Rejects with AccessError (NotFound) where there is none. */
-export async function requestedKey(request: PageRequest): Promise<ApiKey> {
-  const ref = keyRef(request);
-  const apiKey = await request.person.get('ApiKey', ref);
+export async function requestedKey(request: KeyRequest): Promise<ApiKey> {
+  return readKey(request, request.params);
+}
+
+/** The same of a key that something else names. */
+export async function readKey({ person, deps }: Pick<PageRequest, 'person' | 'deps'>, ref: ObjectRef): Promise<ApiKey> {
+  const apiKey = await person.get('ApiKey', ref);
   if (apiKey === undefined)
     throw new AccessError(
       'NotFound',
       `There is no API key ${ref.name} in the namespace ${ref.namespace}, or it was deleted meanwhile.`,
     );
   const { gatewayNamespace } = apiKey.spec;
-  if (gatewayNamespace === request.deps.gatewayNamespace) return apiKey;
+  if (gatewayNamespace === deps.gatewayNamespace) return apiKey;
   throw new AccessError(
     'NotFound',
     `The API key ${ref.name} in the namespace ${ref.namespace} belongs to another ` +
@@ -37,7 +35,7 @@ export async function requestedKey(request: PageRequest): Promise<ApiKey> {
 }
 
 /** The key that the form refers to. Rejects with AccessError (Conflict) if another key now has its name. */
-export async function requestedKeyWithUid(request: PageRequest, uid: string): Promise<ApiKey> {
+export async function requestedKeyWithUid(request: KeyRequest, uid: string): Promise<ApiKey> {
   const apiKey = await requestedKey(request);
   if ((apiKey.metadata.uid ?? '') === uid) return apiKey;
   throw new AccessError(
@@ -49,7 +47,7 @@ export async function requestedKeyWithUid(request: PageRequest, uid: string): Pr
 
 /** A change of a key's spec, made only if it is still as it was read. Rejects with AccessError. */
 export function changeKey(
-  { person }: PageRequest,
+  { person }: Pick<PageRequest, 'person'>,
   { metadata: { namespace, name, generation = 0, uid = '' } }: ApiKey,
   spec: unknown,
 ): Promise<ApiKey> {

@@ -1,4 +1,5 @@
 /** Rotates a key: the page first asks how long the old one keeps working. */
+import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -7,6 +8,9 @@ import { AccessError } from '../access/access.ts';
 import { previousOf } from './overview-view.ts';
 import { withPath } from './key-form.ts';
 import { changeKey, requestedKey, requestedKeyWithUid, renderHeadOf } from './requested-key.ts';
+import type { KeyRequest } from './requested-key.ts';
+import { formText, OBJECT } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary, choiceField } from '../components/field.ts';
 import { postForm, formActions } from '../components/form.ts';
@@ -14,18 +18,28 @@ import { createdPath, keyPath } from '../paths.ts';
 import { empty } from '../components/page.ts';
 import { facts } from '../components/facts.ts';
 
+const PATH = '/keys/:namespace/:name/rotate';
+const ROTATE_FORM = Type.Object({
+  uid: formText(),
+  /** The rotation that the page showed. */
+  rotation: formText(),
+  /** How long the old key keeps working, in seconds. */
+  overlap: formText(),
+});
+
 export const keyRotateRoutes: readonly ConsoleRoute[] = [
-  {
+  route({
     method: 'GET',
-    path: '/keys/:namespace/:name/rotate',
+    path: PATH,
+    params: OBJECT,
     handle: async (request) => rotatePage(request, await requestedKey(request)),
-  },
-  { method: 'POST', path: '/keys/:namespace/:name/rotate', handle: rotateKey },
+  }),
+  route({ method: 'POST', path: PATH, params: OBJECT, form: ROTATE_FORM, handle: rotateKey }),
 ];
 
 /** The page that asks how long the old key keeps working. */
 function rotatePage(
-  { csrf, nowMs }: PageRequest,
+  { csrf, nowMs }: Pick<PageRequest, 'csrf' | 'nowMs'>,
   apiKey: ApiKey,
   returned?: { readonly overlap: string; readonly errors: readonly RotationFault[]; readonly status: number },
 ): HandlerResult {
@@ -47,11 +61,15 @@ function rotatePage(
 }
 
 /** Rotates once, unless somebody else has rotated the key since the form was shown. */
-async function rotateKey(request: PageRequest): Promise<HandlerResult> {
-  const { form, nowMs } = request;
-  const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
-  const overlap = form.get('overlap') ?? '';
-  if (form.get('rotation') !== String(live.spec.key.rotation))
+async function rotateKey(
+  request: KeyRequest & PageRequest<{ readonly form: typeof ROTATE_FORM }>,
+): Promise<HandlerResult> {
+  const {
+    form: { uid = '', overlap = '', rotation: shown },
+    nowMs,
+  } = request;
+  const live = await requestedKeyWithUid(request, uid);
+  if (shown !== String(live.spec.key.rotation))
     return rotatePage(request, live, { overlap, errors: [{ field: undefined, message: FASTER }], status: 409 });
   if (!/^\d{1,9}$/.test(overlap))
     return rotatePage(request, live, {
@@ -70,7 +88,7 @@ async function rotateKey(request: PageRequest): Promise<HandlerResult> {
 }
 
 async function refusedRotation(
-  request: PageRequest,
+  request: KeyRequest,
   live: ApiKey,
   { overlap, error }: { readonly overlap: string; readonly error: AccessError },
 ): Promise<HandlerResult> {

@@ -1,6 +1,6 @@
 /** Pages of keys: the list, one key with its tabs, and what is done with it. */
 import type { ConsoleRoute } from '../route.ts';
-import { showYaml } from '../components/yaml.ts';
+import { yamlRoute } from '../components/yaml.ts';
 import { keyActivityRoutes } from './activity.ts';
 import { keyCreatedRoutes } from './created.ts';
 import { keyDeleteRoutes } from './delete.ts';
@@ -21,9 +21,5 @@ export const keysRoutes: readonly ConsoleRoute[] = [
   ...keyRotateRoutes,
   ...keySettingsRoutes,
   ...keyUseRoutes,
-  {
-    method: 'GET',
-    path: '/keys/:namespace/:name/yaml',
-    handle: showYaml({ kind: 'ApiKey', active: 'keys', label: 'API keys', path: '/keys' }),
-  },
+  yamlRoute({ kind: 'ApiKey', active: 'keys', label: 'API keys', path: '/keys' }),
 ];

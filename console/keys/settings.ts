@@ -1,11 +1,15 @@
 /** The settings of a key: its form. An edit is compared with what the object has become meanwhile. */
+import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import { groupsOfNamespace } from '../queries/group-choices.ts';
-import { keyTabPage } from './tabs.ts';
+import { DONE_QUERY, keyTabPage } from './tabs.ts';
 import { changeKey, requestedKey, requestedKeyWithUid } from './requested-key.ts';
+import type { KeyRequest } from './requested-key.ts';
+import { OBJECT, formText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
 import { errorSummary } from '../components/field.ts';
@@ -22,7 +26,7 @@ import {
   formOfKey,
   labelOfField,
   mergeForms,
-  MODEL_BOXES,
+  KEY_FORM,
   patchOfForm,
   readBase,
   readKeyForm,
@@ -35,9 +39,21 @@ import type { ConcurrentChange, FormError, KeyFormView, Merged } from './key-for
 import type { KeyForm } from './fields.ts';
 import { EDIT_ROWS } from './fields.ts';
 
+const PATH = '/keys/:namespace/:name/settings';
+const EDIT_FORM = Type.Object({
+  ...KEY_FORM.properties,
+  uid: formText(),
+  generation: formText(),
+  /** The fields as the person saw them, as JSON. */
+  base: formText(),
+});
+
+type SettingsRequest = KeyRequest & PageRequest<{ readonly query: typeof DONE_QUERY }>;
+type SaveRequest = SettingsRequest & PageRequest<{ readonly form: typeof EDIT_FORM }>;
+
 export const keySettingsRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/settings', handle: openKey },
-  { method: 'POST', path: '/keys/:namespace/:name/settings', repeated: MODEL_BOXES, handle: saveKey },
+  route({ method: 'GET', path: PATH, params: OBJECT, query: DONE_QUERY, handle: openKey }),
+  route({ method: 'POST', path: PATH, params: OBJECT, query: DONE_QUERY, form: EDIT_FORM, handle: saveKey }),
 ];
 
 /** What the form shows. */
@@ -52,7 +68,7 @@ interface Shown {
 }
 
 /** The tab with the form. */
-async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): Promise<HandlerResult> {
+async function keyPage(request: SettingsRequest, apiKey: ApiKey, returned: Shown): Promise<HandlerResult> {
   const { person, csrf, deps } = request;
   const { namespace, name } = apiKey.metadata;
   const groups = groupsOfNamespace(request, namespace, apiKey.spec.groupRef.name);
@@ -73,11 +89,11 @@ async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): P
 }
 
 /** Saves what was posted, or shows the form again with the errors. */
-async function saveKey(request: PageRequest): Promise<HandlerResult> {
+async function saveKey(request: SaveRequest): Promise<HandlerResult> {
   const { form: posted } = request;
-  const live = await requestedKeyWithUid(request, posted.get('uid') ?? '');
+  const live = await requestedKeyWithUid(request, posted.uid ?? '');
   const typed = { ...readKeyForm(posted), ...fixedParts(live) };
-  if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
+  if (String(live.metadata.generation ?? 0) !== posted.generation) return conflictPage(request, live, typed);
   const { value: spec, errors } = patchOfForm(typed, live);
   if (errors) {
     const faults = allFaults(request, live, { typed, own: errors });
@@ -96,7 +112,7 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
 
 /** With what the API would refuse beside it. */
 function allFaults(
-  { deps }: PageRequest,
+  { deps }: SaveRequest,
   { metadata, spec }: ApiKey,
   { typed, own }: { readonly typed: KeyForm; readonly own: readonly FormError[] },
 ): FormError[] {
@@ -108,7 +124,7 @@ function allFaults(
 }
 
 async function refusedPage(
-  request: PageRequest,
+  request: SaveRequest,
   { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError },
 ): Promise<HandlerResult> {
   if (error.reason === 'Conflict')
@@ -122,8 +138,8 @@ async function refusedPage(
 }
 
 /** Saves nothing: shows the form again, applied to the object as it is now. */
-function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
-  const { form, others } = mergeForms(readBase(request.form.get('base') ?? ''), typed, formOfKey(live));
+function conflictPage(request: SaveRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
+  const { form, others } = mergeForms(readBase(request.form.base ?? ''), typed, formOfKey(live));
   return keyPage(request, live, { form, errors: [], others, status: 409 });
 }
 
@@ -134,10 +150,9 @@ function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account
 }
 
 /** The page as it is. */
-async function openKey(request: PageRequest): Promise<HandlerResult> {
+async function openKey(request: SettingsRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
-  const done =
-    request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
+  const done = request.query.done === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
   return keyPage(request, apiKey, { form: formOfKey(apiKey), errors: [], status: 200, done });
 }
 

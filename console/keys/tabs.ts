@@ -1,12 +1,17 @@
 /** The frame of a key's pages: the heading with its actions, the tabs, and the open tab below. */
+import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { queryText } from '../request-schema.ts';
 import type { HandlerResult, Page, PageRequest } from '../route.ts';
 import { postForm } from '../components/form.ts';
 import { renderKeyHead, switchValue } from './requested-key.ts';
 import { copyPath, keyPath } from '../paths.ts';
 import { tabs } from '../components/tabs.ts';
+
+/** What was just done to the key. */
+export const DONE_QUERY = Type.Object({ done: queryText() });
 
 type KeyTab = 'overview' | 'activity' | 'settings' | 'use';
 
@@ -26,7 +31,7 @@ interface OpenTab extends Pick<Page, 'scripts' | 'styles'> {
 
 /** The page of a key with one of its tabs open. Rejects with AccessError. */
 export async function keyTabPage(
-  { person, query, csrf }: PageRequest,
+  { person, query, csrf }: PageRequest<{ readonly query: typeof DONE_QUERY }>,
   apiKey: ApiKey,
   { tab: open, body, scripts = [], styles = [], status = 200 }: OpenTab,
 ): Promise<HandlerResult> {
@@ -37,7 +42,7 @@ export async function keyTabPage(
     person.may('delete', 'ApiKey', { namespace, name }),
   ]);
   const rights = { mayCreate, mayChange, mayDelete };
-  const undo = mayChange && query.get('done') === 'off' ? renderUndo(apiKey, csrf) : NOTHING;
+  const undo = mayChange && query.done === 'off' ? renderUndo(apiKey, csrf) : NOTHING;
   const label = TABS.find(({ tab }) => tab === open)?.label ?? '';
   return {
     page: {

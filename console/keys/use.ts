@@ -1,4 +1,5 @@
 /** How programs use a key: the gateway's address, and first calls for a model of the key, with the key as $MGW_KEY. */
+import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -7,22 +8,29 @@ import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf, toolSnippetsOf } from '#web/sni
 import { namespacedName } from '#objects/resources.ts';
 import { callableModels } from './callable-models.ts';
 import type { CallableModel } from './callable-models.ts';
-import { keyTabPage } from './tabs.ts';
+import { DONE_QUERY, keyTabPage } from './tabs.ts';
 import { requestedKey } from './requested-key.ts';
+import type { KeyRequest } from './requested-key.ts';
+import { OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { withParameters, keyPath } from '../paths.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import { facts } from '../components/facts.ts';
 
+const USE_QUERY = Type.Object({ ...DONE_QUERY.properties, model: queryText() });
+
 export const keyUseRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/use', handle: showUse },
+  route({ method: 'GET', path: '/keys/:namespace/:name/use', params: OBJECT, query: USE_QUERY, handle: showUse }),
 ];
 
-async function showUse(request: PageRequest): Promise<HandlerResult> {
+async function showUse(
+  request: KeyRequest & PageRequest<{ readonly query: typeof USE_QUERY }>,
+): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
   const models = callableModels(request.deps, apiKey);
-  const chosen = models.find(({ model }) => model === request.query.get('model')) ?? models[0];
+  const chosen = models.find(({ model }) => model === request.query.model) ?? models[0];
   const body = renderUse({ apiKey, models, chosen, gatewayUrl: request.deps.gatewayUrl });
   return keyTabPage(request, apiKey, { tab: 'use', body, scripts: ['copy.js', 'key-use.js'] });
 }

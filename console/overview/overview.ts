@@ -8,6 +8,7 @@ import type { AccountLine, KeyLine, Overview } from './view.ts';
 import { channelHealth } from '../queries/channel-health.ts';
 import type { ChannelHealth } from '../queries/channel-health.ts';
 import { readReports } from '../queries/channel-reports.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { summarySince, monthSummary } from '../queries/forecast.ts';
 import { parseUsageQuery } from '../queries/usage-query.ts';
@@ -64,7 +65,7 @@ async function readSpending(request: PageRequest): Promise<Overview['spending']>
   if (!usage) return 'Missing';
   const scope = await readScope(request);
   if (scope.accounts.length === 0 && scope.keys.size === 0) return monthSummary([], nowMs);
-  const all = callQueryOf(scope, parseUsageQuery(new URLSearchParams(), nowMs));
+  const all = callQueryOf(scope, parseUsageQuery({}, nowMs));
   const month = { ...all, sinceMs: summarySince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
   try {
     return monthSummary((await usage.series(month, { by: 'Account', unit: 'Day' })).sums, nowMs);
@@ -83,4 +84,4 @@ async function readFailing(request: PageRequest): Promise<readonly ChannelHealth
     .sort((a, b) => (b.figures?.failed ?? 0) - (a.figures?.failed ?? 0));
 }
 
-export const overviewRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/', handle: showOverview }];
+export const overviewRoutes: readonly ConsoleRoute[] = [route({ method: 'GET', path: '/', handle: showOverview })];

@@ -1,6 +1,9 @@
 /** [P] The query string of the month's report: which month (UTC), and what its lines are. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { queryText } from '../request-schema.ts';
 import type { MarginName } from '../data/usage.ts';
-import { monthStart, parseUsageQuery } from './usage-query.ts';
+import { monthStart, parseUsageQuery, USAGE_QUERY } from './usage-query.ts';
 import type { UsagePageFilter } from './usage-query.ts';
 
 /** What a line can stand for. */
@@ -29,15 +32,17 @@ export interface MonthQuery extends UsagePageFilter {
 const DAY_MS = 86_400_000;
 const LISTED_MONTHS = 13;
 
-/** Parses the parameters. A month that is not one, or has not begun, is this month. */
-export function parseMonthQuery(parameters: URLSearchParams, nowMs: number): MonthQuery {
-  const splitOf = (name: string): MonthSplit | undefined =>
-    MONTH_SPLITS.find((split) => split === parameters.get(name));
-  const rows = splitOf('rows') ?? 'account';
-  const by = splitOf('by') ?? (parameters.get('by') === 'none' ? undefined : 'model');
-  const sinceMs = startOf(parameters.get('month') ?? '', nowMs);
+/** The query of the month's report. */
+export const MONTH_QUERY = Type.Object({ ...USAGE_QUERY.properties, month: queryText(), rows: queryText() });
+
+/** A month that is not one, or has not begun, is this month. */
+export function parseMonthQuery(query: Static<typeof MONTH_QUERY>, nowMs: number): MonthQuery {
+  const splitOf = (name: string | undefined): MonthSplit | undefined => MONTH_SPLITS.find((split) => split === name);
+  const rows = splitOf(query.rows) ?? 'account';
+  const by = splitOf(query.by) ?? (query.by === 'none' ? undefined : 'model');
+  const sinceMs = startOf(query.month ?? '', nowMs);
   return {
-    ...parseUsageQuery(parameters, nowMs),
+    ...parseUsageQuery(query, nowMs),
     month: monthText(sinceMs),
     sinceMs,
     untilMs: monthStart(sinceMs, 1),

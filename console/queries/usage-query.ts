@@ -1,7 +1,10 @@
 /** [P] The query strings of Usage and of its calls: whose, when, which, and how they are shown. Times are UTC. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus } from '#usage/record.ts';
 import type { SeriesKind } from '../data/usage.ts';
+import { MAX_ID_LENGTH, queryText } from '../request-schema.ts';
 
 export const MEASURES: readonly Measure[] = ['cost', 'calls', 'tokens'];
 export const SPLITS = ['model', 'key', 'group', 'account'] as const;
@@ -65,14 +68,32 @@ export interface UsagePageQuery extends UsagePageFilter {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-const MAX_TEXT_LENGTH = 253;
 const MAX_DAYS = 400;
 /** Ranges of at most so many days may be shown by hour. */
 export const MAX_HOURLY_DAYS = 7;
 const DEFAULT_RANGE: RangeName = '30d';
 
-export function parseUsageQuery(query: URLSearchParams, nowMs: number): UsagePageQuery {
-  const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
+/** The query of pages that show usage. */
+export const USAGE_QUERY = Type.Object({
+  account: queryText(MAX_ID_LENGTH),
+  key: queryText(MAX_ID_LENGTH),
+  uid: queryText(),
+  model: queryText(),
+  group: queryText(),
+  channel: queryText(MAX_ID_LENGTH),
+  reason: queryText(),
+  status: queryText(),
+  range: queryText(),
+  since: queryText(),
+  until: queryText(),
+  show: queryText(),
+  by: queryText(),
+  unit: queryText(),
+});
+
+/** Unknown values are ignored. */
+export function parseUsageQuery(query: Static<typeof USAGE_QUERY>, nowMs: number): UsagePageQuery {
+  const text = (name: keyof typeof query): string => (query[name] ?? '').trim();
   const status = text('status');
   const period = parsePeriod(query, nowMs);
   const days = (period.untilMs - period.sinceMs) / DAY_MS;
@@ -95,9 +116,9 @@ export function parseUsageQuery(query: URLSearchParams, nowMs: number): UsagePag
 
 type Period = Pick<UsagePageQuery, 'range' | 'since' | 'until' | 'sinceMs' | 'untilMs'>;
 
-function parsePeriod(query: URLSearchParams, nowMs: number): Period {
-  const [since, until] = [momentOf(query.get('since')), momentOf(query.get('until'))];
-  if (!since && !until) return namedPeriod(rangeOf(query.get('range')), nowMs);
+function parsePeriod({ since: from, until: to, range }: Static<typeof USAGE_QUERY>, nowMs: number): Period {
+  const [since, until] = [momentOf(from), momentOf(to)];
+  if (!since && !until) return namedPeriod(rangeOf(range), nowMs);
   return { range: undefined, since: since?.text ?? '', until: until?.text ?? '', ...bounded(since, until, nowMs) };
 }
 
@@ -134,7 +155,7 @@ function boundsOf(range: RangeName, nowMs: number): Pick<Period, 'sinceMs' | 'un
   }
 }
 
-function rangeOf(text: string | null): RangeName {
+function rangeOf(text: string | undefined): RangeName {
   return RANGE_NAMES.find((name) => name === text) ?? DEFAULT_RANGE;
 }
 
@@ -155,7 +176,7 @@ interface Moment {
 }
 
 /** A day, or an hour of one; undefined where it is neither. */
-function momentOf(text: string | null): Moment | undefined {
+function momentOf(text: string | undefined): Moment | undefined {
   const [, day = '', hour = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2})?$/.exec(text?.trim() ?? '') ?? [];
   const ms = Date.parse(`${day}${hour === '' ? 'T00' : hour}:00:00Z`);
   // a day that a month does not have would be one of the next

@@ -2,10 +2,13 @@
  * Decides which calls a person may see: those of an account that the person may read, or else those of one key. The API
  * server decides about rights; the address only states what is requested.
  */
+import { Type } from 'typebox';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import type { PageRequest } from '../route.ts';
+import { queryText } from '../request-schema.ts';
+import type { OBJECT } from '../request-schema.ts';
 import type { CallQuery } from '../data/usage.ts';
 
 export interface VisibleCalls {
@@ -18,11 +21,18 @@ export interface VisibleCalls {
   readonly unknownKey: string | undefined;
 }
 
+/** The query of a page about an account's calls, or those of one key. */
+export const KEY_QUERY = Type.Object({ key: queryText() });
+
 /** The account of the path, with the key of `?key=`. Rejects with AccessError where the person may read neither. */
-export async function readVisibleCalls(request: PageRequest): Promise<VisibleCalls> {
-  const { params, query } = request;
-  const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
-  const keyName = (query.get('key') ?? '').trim();
+export async function readVisibleCalls(
+  request: PageRequest<{ readonly params: typeof OBJECT; readonly query: typeof KEY_QUERY }>,
+): Promise<VisibleCalls> {
+  const {
+    params: ref,
+    query: { key: asked = '' },
+  } = request;
+  const keyName = asked.trim();
   const key = keyName === '' ? undefined : await readKeyOf(ref, keyName, request);
   return {
     ref,

@@ -1,14 +1,17 @@
 /** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
+import { Type } from 'typebox';
 import { usageCsv } from '#usage/csv.ts';
 import type { UsageCsv } from '#usage/csv.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
 import { CALLS_PATH as PATH, periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { parseUsageQuery } from '../queries/usage-query.ts';
+import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
@@ -24,17 +27,19 @@ import { olderPager } from '../components/pager.ts';
 const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
 const PIECE = 32_768;
+const CALLS_QUERY = Type.Object({ ...USAGE_QUERY.properties, before: queryText() });
 
-async function showCalls(request: PageRequest): Promise<HandlerResult> {
+type CallsRequest = PageRequest<{ readonly query: typeof CALLS_QUERY }>;
+
+async function showCalls(request: CallsRequest): Promise<HandlerResult> {
   const {
     deps: { usage },
     nowMs,
   } = request;
   const query = parseUsageQuery(request.query, nowMs);
-  if (request.query.get('status') === REFUSED)
-    return { redirect: withParameters('/usage/refused', shownParameters(query)) };
+  if (request.query.status === REFUSED) return { redirect: withParameters('/usage/refused', shownParameters(query)) };
   const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
-  const before = request.query.get('before') ?? undefined;
+  const { before } = request.query;
   const asked = callQueryOf(scope, query);
   const found =
     usage &&
@@ -62,7 +67,7 @@ interface Found {
   readonly sums: SpendingSums;
 }
 
-function renderCalls({ deps }: PageRequest, { query, scope, before, margins, page, sums }: Found): Html {
+function renderCalls({ deps }: Pick<PageRequest, 'deps'>, { query, scope, before, margins, page, sums }: Found): Html {
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
   const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
@@ -97,7 +102,7 @@ function renderPager(query: UsagePageQuery, before: string | undefined, { next }
   });
 }
 
-async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
+async function downloadCalls(request: CallsRequest): Promise<HandlerResult> {
   const {
     deps: { usage },
     nowMs,
@@ -131,6 +136,6 @@ async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: Call
 }
 
 export const usageCallsRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: PATH, handle: showCalls },
-  { method: 'GET', path: '/usage/calls.csv', handle: downloadCalls },
+  route({ method: 'GET', path: PATH, query: CALLS_QUERY, handle: showCalls }),
+  route({ method: 'GET', path: '/usage/calls.csv', query: CALLS_QUERY, handle: downloadCalls }),
 ];

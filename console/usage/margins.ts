@@ -2,13 +2,14 @@
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { MarginSum } from '#usage/tables.ts';
 import type { Margins } from '../data/usage.ts';
 import { marginColumns, MARGINS_ADD_UP } from '../components/margin-columns.ts';
 import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { parseUsageQuery } from '../queries/usage-query.ts';
+import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
@@ -18,7 +19,7 @@ import { table } from '../components/table.ts';
 
 const PATH = '/usage/margins';
 
-async function showMargins(request: PageRequest): Promise<HandlerResult> {
+async function showMargins(request: PageRequest<{ readonly query: typeof USAGE_QUERY }>): Promise<HandlerResult> {
   if (!(await seesMargins(request)))
     throw new AccessError('NotFound', 'Margins are shown where a channel states its cost, to people of the platform.');
   const {
@@ -67,4 +68,6 @@ function renderTable({ sums }: Margins): Html {
     <p class="soft">${MARGINS_ADD_UP}</p>`;
 }
 
-export const usageMarginsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: PATH, handle: showMargins }];
+export const usageMarginsRoutes: readonly ConsoleRoute[] = [
+  route({ method: 'GET', path: PATH, query: USAGE_QUERY, handle: showMargins }),
+];

@@ -3,6 +3,7 @@ import { LedgerUnavailable } from '#ledger/spending.ts';
 import { csvLine, usd } from '#usage/csv.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { MarginSum } from '#usage/tables.ts';
 import type { Margins, UsageStore } from '../data/usage.ts';
@@ -16,6 +17,7 @@ import {
   closesAtMs,
   listedMonths,
   MARGIN_NAMES,
+  MONTH_QUERY,
   MONTH_SPLITS,
   monthParameters,
   parseMonthQuery,
@@ -31,6 +33,9 @@ import { withParameters } from '../paths.ts';
 import { usageHead } from './head.ts';
 
 const PATH = '/usage/months';
+
+type MonthRequest = PageRequest<{ readonly query: typeof MONTH_QUERY }>;
+
 const TITLES: Readonly<Record<MonthSplit, string>> = {
   account: 'Account',
   model: 'Model',
@@ -49,7 +54,7 @@ interface Month {
   readonly isFinal: boolean;
 }
 
-async function showMonth(request: PageRequest): Promise<HandlerResult> {
+async function showMonth(request: MonthRequest): Promise<HandlerResult> {
   const query = parseMonthQuery(request.query, request.nowMs);
   const month = await readMonth(request, query);
   const margins = typeof month === 'string' ? await seesMargins(request) : month.margins;
@@ -64,7 +69,7 @@ async function showMonth(request: PageRequest): Promise<HandlerResult> {
   return { page: { title: `${query.month} · Usage`, active: 'usage', body, styles: ['usage.css'] } };
 }
 
-async function readMonth(request: PageRequest, query: MonthQuery): Promise<Month | 'Missing' | 'Unavailable'> {
+async function readMonth(request: MonthRequest, query: MonthQuery): Promise<Month | 'Missing' | 'Unavailable'> {
   const {
     deps,
     deps: { usage },
@@ -92,7 +97,7 @@ function marginNames({ rows, by }: MonthQuery): (typeof MARGIN_NAMES)[MonthSplit
   return [rows, ...(by === undefined ? [] : [by])].map((split) => MARGIN_NAMES[split]);
 }
 
-function renderMonth(month: Month, { deps, nowMs }: PageRequest): Html {
+function renderMonth(month: Month, { deps, nowMs }: MonthRequest): Html {
   const { query, names, found, isFinal } = month;
   const csv = withParameters(`${PATH}.csv`, { ...filterParameters(query), ...monthParameters(query) });
   return html`${renderForm(query, { names, models: modelNames(deps.resources().modelRoutes), nowMs })}
@@ -204,7 +209,7 @@ function nameCell(sum: MarginSum, split: MonthSplit, { query, names }: Month): H
   return html`<a href="${href}"><bdi>${labelOf(name, split, names)}</bdi></a>`;
 }
 
-async function downloadMonth(request: PageRequest): Promise<HandlerResult> {
+async function downloadMonth(request: MonthRequest): Promise<HandlerResult> {
   const query = parseMonthQuery(request.query, request.nowMs);
   const month = await readMonth(request, query);
   if (typeof month === 'string') return showMonth(request);
@@ -259,6 +264,6 @@ function marginCells(sum: MarginSum): (string | number)[] {
 }
 
 export const usageMonthsRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: PATH, handle: showMonth },
-  { method: 'GET', path: `${PATH}.csv`, handle: downloadMonth },
+  route({ method: 'GET', path: PATH, query: MONTH_QUERY, handle: showMonth }),
+  route({ method: 'GET', path: `${PATH}.csv`, query: MONTH_QUERY, handle: downloadMonth }),
 ];

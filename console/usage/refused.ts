@@ -3,6 +3,7 @@ import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
@@ -19,7 +20,7 @@ import { seesMargins } from '../queries/margins.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import type { Refusals } from '../queries/refusals.ts';
-import { parseUsageQuery } from '../queries/usage-query.ts';
+import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
@@ -31,7 +32,7 @@ const PATH = '/usage/refused';
 /** The latest, over all accounts. */
 const MOST = 200;
 
-async function showRefused(request: PageRequest): Promise<HandlerResult> {
+async function showRefused(request: PageRequest<{ readonly query: typeof USAGE_QUERY }>): Promise<HandlerResult> {
   const query = parseUsageQuery(request.query, request.nowMs);
   const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
   const refusals = await readRefusalsOfAll(request, callQueryOf(scope, query), MOST);
@@ -131,4 +132,6 @@ function renderLatest(latest: readonly ActivityEntry[], { query, scope }: Shown)
   });
 }
 
-export const usageRefusedRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: PATH, handle: showRefused }];
+export const usageRefusedRoutes: readonly ConsoleRoute[] = [
+  route({ method: 'GET', path: PATH, query: USAGE_QUERY, handle: showRefused }),
+];

@@ -2,11 +2,12 @@
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { UsageStore } from '../data/usage.ts';
 import { summarySince, monthSummary } from '../queries/forecast.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { kindOf, parseUsageQuery } from '../queries/usage-query.ts';
+import { kindOf, parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
@@ -18,7 +19,7 @@ import { usageHead } from './head.ts';
 
 const DAY_MS = 86_400_000;
 
-async function showUsage(request: PageRequest): Promise<HandlerResult> {
+async function showUsage(request: PageRequest<{ readonly query: typeof USAGE_QUERY }>): Promise<HandlerResult> {
   const {
     deps: { usage },
     nowMs,
@@ -67,4 +68,6 @@ async function renderBody(request: PageRequest, { usage, query, scope }: Asked):
   }
 }
 
-export const usageReportRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/usage', handle: showUsage }];
+export const usageReportRoutes: readonly ConsoleRoute[] = [
+  route({ method: 'GET', path: '/usage', query: USAGE_QUERY, handle: showUsage }),
+];

@@ -1,4 +1,5 @@
 /** One account, or one key of an account that the person may not see: figures, spending, the latest calls, credit. */
+import { Type } from 'typebox';
 import type { Account } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
@@ -7,6 +8,8 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
+import { OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import type { OutputLabel } from '../queries/output-label.ts';
@@ -25,6 +28,7 @@ import { renderCreditDialog } from './credit-dialog.ts';
 import type { CreditView } from './credit-dialog.ts';
 import {
   emptyGrantForm,
+  GRANT_FORM,
   validateGrant,
   errorsOfRefusedGrant,
   grantChange,
@@ -37,7 +41,7 @@ import { parseRange } from './query.ts';
 import { readRefusals } from '../queries/refusals.ts';
 import { renderRefusalSection } from '../components/refusals.ts';
 import type { DayRange } from './query.ts';
-import { callQueryOf, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
+import { callQueryOf, KEY_QUERY, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
 import type { VisibleCalls } from '../queries/visible-calls.ts';
 import { renderSpending } from './spending.ts';
 import type { Spending, SpendingView } from './spending.ts';
@@ -49,13 +53,34 @@ import { notice, doneNotice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import { figures } from '../components/facts.ts';
 
+const ACCOUNT_QUERY = Type.Object({
+  ...KEY_QUERY.properties,
+  days: queryText(),
+  /** Present: the dialog that grants credit is open. */
+  credit: queryText(),
+  /** The grant that was just made. */
+  granted: queryText(),
+});
+
+type AccountRequest = PageRequest<{ readonly params: typeof OBJECT; readonly query: typeof ACCOUNT_QUERY }>;
+type GrantRequest = AccountRequest & PageRequest<{ readonly form: typeof GRANT_FORM }>;
+
 export const accountRoutes: readonly ConsoleRoute[] = [
-  {
+  route({
     method: 'GET',
     path: '/wallet/:namespace/:name',
+    params: OBJECT,
+    query: ACCOUNT_QUERY,
     handle: async (request) => accountPage(request, await readVisibleCalls(request)),
-  },
-  { method: 'POST', path: '/wallet/:namespace/:name/grants', handle: grant },
+  }),
+  route({
+    method: 'POST',
+    path: '/wallet/:namespace/:name/grants',
+    params: OBJECT,
+    query: ACCOUNT_QUERY,
+    form: GRANT_FORM,
+    handle: grant,
+  }),
 ];
 
 const LATEST = 8;
@@ -68,7 +93,7 @@ interface AccountPageOptions {
 
 /** One account's page, or one key's. */
 async function accountPage(
-  request: PageRequest,
+  request: AccountRequest,
   visible: VisibleCalls,
   { refused }: AccountPageOptions = {},
 ): Promise<HandlerResult> {
@@ -116,7 +141,7 @@ function recordedNames({ deps }: PageRequest, { ref, account }: VisibleCalls): P
 
 /** For people who may change the account. */
 async function creditView(
-  { person, csrf, nowMs, query }: PageRequest,
+  { person, csrf, nowMs, query }: AccountRequest,
   account: Account | undefined,
   refused: AccountPageOptions['refused'],
 ): Promise<CreditView | undefined> {
@@ -126,7 +151,7 @@ async function creditView(
     csrf,
     errors: refused?.errors ?? [],
     form: refused?.form ?? emptyGrantForm(account, nowMs),
-    open: refused !== undefined || query.has('credit'),
+    open: refused !== undefined || query.credit !== undefined,
   };
 }
 
@@ -170,8 +195,8 @@ function spendingLinks(
 }
 
 /** Only for a grant that exists, because an address can claim anything. */
-function grantedNotice({ query }: PageRequest, { account }: VisibleCalls): string | undefined {
-  const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
+function grantedNotice({ query }: AccountRequest, { account }: VisibleCalls): string | undefined {
+  const grant = account?.spec.grants?.find(({ name }) => name === query.granted);
   if (!grant) return undefined;
   const done = grant.usd.startsWith('-') ? `Taken back: ${grant.usd.slice(1)}` : `Granted: ${grant.usd}`;
   return `${done} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
@@ -183,7 +208,7 @@ const CHANGED_MEANWHILE =
 
 const NEGATIVE = 'A grant adds credit. To take some back, use “Take credit back”.';
 
-async function grant(request: PageRequest): Promise<HandlerResult> {
+async function grant(request: GrantRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
   const { account, ref } = visible;
   if (!account) throw new AccessError('NotFound', 'There is no such account.');
@@ -203,7 +228,7 @@ async function grant(request: PageRequest): Promise<HandlerResult> {
 
 /** Shows the form again with its errors; other errors get an error page. */
 async function refusedGrant(
-  request: PageRequest,
+  request: AccountRequest,
   visible: VisibleCalls,
   { form, error }: { readonly form: GrantForm; readonly error: unknown },
 ): Promise<HandlerResult> {

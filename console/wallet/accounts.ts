@@ -5,6 +5,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { accountIdOf, namespacedName } from '#objects/resources.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountFacts } from '../queries/account-facts.ts';
 import type { AccountFacts } from '../queries/account-facts.ts';
@@ -12,7 +13,7 @@ import { ACCOUNT_STATUS_LABELS, ACCOUNT_STATUSES } from '../queries/account-stat
 import type { AccountStatusFinding } from '../queries/account-status.ts';
 import { readAccountStatuses } from '../queries/account-statuses.ts';
 import { renderStatusMark } from '../components/status-mark.ts';
-import { parseAccountsQuery } from './query.ts';
+import { ACCOUNTS_QUERY, parseAccountsQuery } from './query.ts';
 import type { AccountColumn, AccountsQuery } from './query.ts';
 import { accountPath, withParameters } from '../paths.ts';
 import { notice } from '../components/notice.ts';
@@ -22,9 +23,11 @@ import { pager } from '../components/pager.ts';
 import type { Column } from '../components/table.ts';
 import { table } from '../components/table.ts';
 
-export const accountsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
+export const accountsRoutes: readonly ConsoleRoute[] = [
+  route({ method: 'GET', path: '/wallet', query: ACCOUNTS_QUERY, handle: showAccounts }),
+];
 
-async function showAccounts(request: PageRequest): Promise<HandlerResult> {
+async function showAccounts(request: PageRequest<{ readonly query: typeof ACCOUNTS_QUERY }>): Promise<HandlerResult> {
   const { person, query, deps } = request;
   const [accounts, keys, creatable, granting] = await Promise.all([
     person.list('Account'),

@@ -1,26 +1,42 @@
 /** One call of an account: the ledger's record, and what the proxies noted of it. */
+import { Type } from 'typebox';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ActivityEntry } from '#activity/activity.ts';
 import { AccessError } from '../access/access.ts';
+import { OBJECT, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, NavigationItem, PageRequest } from '../route.ts';
 import { pageHead } from '../components/page.ts';
 import { priceListOf } from '../queries/price-lists.ts';
 import { groupNames } from '../queries/names.ts';
 import { renderCallDetails } from './call-details.ts';
 import { seesMargins } from '../queries/margins.ts';
-import { callQueryOf, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
+import { callQueryOf, KEY_QUERY, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
 import type { VisibleCalls } from '../queries/visible-calls.ts';
 import type { CallQuery } from '../data/usage.ts';
 import { renderWalletHead } from './head.ts';
 
-async function showCall(request: PageRequest): Promise<HandlerResult> {
+const CALL = Type.Object({ ...OBJECT.properties, id: Type.String() });
+const MAX_PATH_LENGTH = 4_000;
+const CALL_QUERY = Type.Object({
+  ...KEY_QUERY.properties,
+  uid: queryText(),
+  /** When the call was admitted, in milliseconds since the epoch. */
+  at: queryText(),
+  /** The list from which the call was opened. */
+  from: queryText(MAX_PATH_LENGTH),
+});
+
+type CallRequest = PageRequest<{ readonly params: typeof CALL; readonly query: typeof CALL_QUERY }>;
+
+async function showCall(request: CallRequest): Promise<HandlerResult> {
   const { deps, person } = request;
   const visible = await readVisibleCalls(request);
-  const query = callQueryOf(visible, request.query.get('uid') ?? '');
-  const callId = request.params['id'] ?? '';
+  const query = callQueryOf(visible, request.query.uid);
+  const { id: callId } = request.params;
   const [names, record, margins] = await Promise.all([
     keyNames(visible, request),
     readRecord(request, query, callId),
@@ -36,13 +52,13 @@ async function showCall(request: PageRequest): Promise<HandlerResult> {
   return callPage(request, visible, renderCallDetails({ ref, record, entry, ...seen }));
 }
 
-function callPage({ params, query }: PageRequest, { ref, key }: VisibleCalls, details: Html): HandlerResult {
-  const list = openingList(query.get('from') ?? '');
+function callPage({ params, query }: CallRequest, { ref, key }: VisibleCalls, details: Html): HandlerResult {
+  const list = openingList(query.from ?? '');
   const { section, active } = list ?? { section: 'Wallet', active: 'wallet' };
   const head = list ? callHead(list) : renderWalletHead({ ref, key: key?.metadata.name, here: 'Call' });
   return {
     page: {
-      title: `Call ${params['id'] ?? ''} · ${section}`,
+      title: `Call ${params.id} · ${section}`,
       active,
       body: html`${head} ${details}`,
       styles: ['wallet.css'],
@@ -89,18 +105,18 @@ function callHead({ path, label, section, root }: OpeningList): Html {
 }
 
 async function readRecord(
-  { query: parameters, deps: { usage } }: PageRequest,
+  { query: { at }, deps: { usage } }: CallRequest,
   query: CallQuery,
   callId: string,
 ): Promise<UsageRecord | undefined> {
-  const createdMs = Number(parameters.get('at') ?? NaN);
+  const createdMs = Number(at ?? NaN);
   if (!usage || !Number.isSafeInteger(createdMs) || createdMs < 0) return undefined;
   return usage.find(query, { callId, createdMs });
 }
 
 /** If the entry is missing, the rest of the page is still shown. */
 async function readEntry(
-  { deps: { activity, log } }: PageRequest,
+  { deps: { activity, log } }: CallRequest,
   { accounts: [account], keyUid }: CallQuery,
   callId: string,
 ): Promise<ActivityEntry | undefined> {
@@ -115,5 +131,11 @@ async function readEntry(
 }
 
 export const callRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/:namespace/:name/calls/:id', handle: showCall },
+  route({
+    method: 'GET',
+    path: '/wallet/:namespace/:name/calls/:id',
+    params: CALL,
+    query: CALL_QUERY,
+    handle: showCall,
+  }),
 ];

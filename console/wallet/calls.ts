@@ -2,12 +2,14 @@
 import { usageCsv } from '#usage/csv.ts';
 import type { UsageCsv } from '#usage/csv.ts';
 import { html } from '#web/html.ts';
+import { OBJECT } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallQuery, UsageStore } from '../data/usage.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
 import { seesMargins } from '../queries/margins.ts';
-import { momentsOf, parseCallFilter } from './query.ts';
+import { CALLS_QUERY, momentsOf, parseCallFilter } from './query.ts';
 import type { CallListFilter } from './query.ts';
 import { callQueryOf, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
 import type { VisibleCalls } from '../queries/visible-calls.ts';
@@ -24,12 +26,14 @@ const PIECE = 32_768;
 /** Of a file's name: an account's may be longer than file systems and headers like. */
 const MAX_STEM_LENGTH = 150;
 
-async function showCalls(request: PageRequest): Promise<HandlerResult> {
+type CallsRequest = PageRequest<{ readonly params: typeof OBJECT; readonly query: typeof CALLS_QUERY }>;
+
+async function showCalls(request: CallsRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
   const { ref, account, key, unknownKey } = visible;
   const filter = parseCallFilter(request.query);
-  if (request.query.get('status') === REFUSED) return { redirect: accountPath(ref, 'refused', { key: filter.key }) };
-  const before = request.query.get('before') ?? undefined;
+  if (request.query.status === REFUSED) return { redirect: accountPath(ref, 'refused', { key: filter.key }) };
+  const { before } = request.query;
   const { usage } = request.deps;
   const query = queryOf(visible, filter);
   const [names, margins, page, sums] = await Promise.all([
@@ -68,7 +72,7 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
   };
 }
 
-async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
+async function downloadCalls(request: CallsRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
   const { usage } = request.deps;
   if (!usage) return showCalls(request);
@@ -107,6 +111,18 @@ function queryOf(visible: VisibleCalls, filter: CallListFilter): CallQuery {
 }
 
 export const callsRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/:namespace/:name/calls', handle: showCalls },
-  { method: 'GET', path: '/wallet/:namespace/:name/calls.csv', handle: downloadCalls },
+  route({
+    method: 'GET',
+    path: '/wallet/:namespace/:name/calls',
+    params: OBJECT,
+    query: CALLS_QUERY,
+    handle: showCalls,
+  }),
+  route({
+    method: 'GET',
+    path: '/wallet/:namespace/:name/calls.csv',
+    params: OBJECT,
+    query: CALLS_QUERY,
+    handle: downloadCalls,
+  }),
 ];

@@ -2,12 +2,15 @@
  * [P] An account's grants, and the form that adds one. The grant is appended to the list that the person saw,
  * so a concurrent change is not overwritten.
  */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { Account, AccountGrant } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { pluralize, formatExactUsd, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ObjectChange } from '../access/access.ts';
+import { formText } from '../request-schema.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
 import type { TextField } from '../components/field.ts';
@@ -38,8 +41,19 @@ const MAX_REASON_LENGTH = 256;
 const MAX_AUTHOR_LENGTH = 256;
 const MAX_GRANTS = 1000;
 
-export function parseGrantForm(form: URLSearchParams): GrantForm {
-  const text = (name: string): string => (form.get(name) ?? '').trim();
+/** A posted grant. */
+export const GRANT_FORM = Type.Object({
+  name: formText(),
+  usd: formText(),
+  /** An amount of the list; one that is typed comes before it. */
+  preset: formText(),
+  reason: formText(),
+  uid: formText(),
+  generation: formText(),
+});
+
+export function parseGrantForm(form: Static<typeof GRANT_FORM>): GrantForm {
+  const text = (name: keyof typeof form): string => (form[name] ?? '').trim();
   const generation = Number(text('generation'));
   return {
     name: text('name'),

@@ -1,18 +1,28 @@
 /** Creates an account, for people who may; leads back to the key that needs it. */
+import { Type } from 'typebox';
 import type { AccountSpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
+import { formText, queryText } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { grantOf, parseGrantForm } from './grants.ts';
+import { GRANT_FORM, grantOf, parseGrantForm } from './grants.ts';
 import { renderMayNotCreateAccount, renderNewAccount } from './new-account-form.ts';
 import type { AccountError, AccountField, AccountForm } from './new-account-form.ts';
 import { accountPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
 import { rightsOf } from '../components/missing-right.ts';
 
+const NEW_ACCOUNT_QUERY = Type.Object({
+  namespace: queryText(),
+  /** "key": a key for the account is created next. */
+  next: queryText(),
+});
+const NEW_ACCOUNT_FORM = Type.Object({ ...GRANT_FORM.properties, namespace: formText(), next: formText() });
+
 export const accountNewRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/new', handle: newAccountPage },
-  { method: 'POST', path: '/wallet/new', handle: createAccount },
+  route({ method: 'GET', path: '/wallet/new', query: NEW_ACCOUNT_QUERY, handle: newAccountPage }),
+  route({ method: 'POST', path: '/wallet/new', form: NEW_ACCOUNT_FORM, handle: createAccount }),
 ];
 
 const PAGE = { title: 'Create an account', active: 'wallet', styles: ['wallet.css'], scripts: ['wallet.js'] } as const;
@@ -21,12 +31,14 @@ const FIRST_GRANT = 'welcome';
 const STATUS = { Forbidden: 403, NotFound: 404, Conflict: 409, AlreadyExists: 409, Invalid: 422 } as const;
 
 /** A namespace that has none is chosen, and the usual name. */
-async function newAccountPage(request: PageRequest): Promise<HandlerResult> {
+async function newAccountPage(
+  request: PageRequest<{ readonly query: typeof NEW_ACCOUNT_QUERY }>,
+): Promise<HandlerResult> {
   const { query, person, deps } = request;
   const [namespaces, { objects }] = await Promise.all([creatable(request), person.list('Account')]);
   const taken = new Set(objects.map(({ metadata }) => metadata.namespace));
   const free = namespaces.filter((each) => !taken.has(each) && each !== deps.gatewayNamespace);
-  const wanted = query.get('namespace') ?? '';
+  const wanted = query.namespace ?? '';
   const usual = namespaces.length === 1 ? namespaces[0] : free.length === 1 ? free[0] : undefined;
   const namespace = namespaces.includes(wanted) ? wanted : (usual ?? '');
   const form: AccountForm = {
@@ -34,7 +46,7 @@ async function newAccountPage(request: PageRequest): Promise<HandlerResult> {
     name: namespace !== '' && taken.has(namespace) ? '' : FIRST_NAME,
     usd: '',
     reason: '',
-    next: query.get('next') === 'key' ? 'key' : 'account',
+    next: query.next === 'key' ? 'key' : 'account',
   };
   return formPage(request, form, { errors: [], status: 200 });
 }
@@ -46,15 +58,15 @@ async function creatable({ person, deps }: PageRequest): Promise<string[]> {
   return [...namespaces.filter((each) => each !== deps.gatewayNamespace), ...own];
 }
 
-async function createAccount(request: PageRequest): Promise<HandlerResult> {
+async function createAccount(request: PageRequest<{ readonly form: typeof NEW_ACCOUNT_FORM }>): Promise<HandlerResult> {
   const { person, form: posted } = request;
   const { usd, reason } = parseGrantForm(posted);
   const form: AccountForm = {
-    namespace: (posted.get('namespace') ?? '').trim(),
-    name: (posted.get('name') ?? '').trim(),
+    namespace: (posted.namespace ?? '').trim(),
+    name: (posted.name ?? '').trim(),
     usd,
     reason,
-    next: posted.get('next') === 'key' ? 'key' : 'account',
+    next: posted.next === 'key' ? 'key' : 'account',
   };
   const name = nameOf(form.name);
   const spec = specOf(request, form);

@@ -1,8 +1,11 @@
 /** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus } from '#usage/record.ts';
 import { ACCOUNT_STATUSES } from '../queries/account-status.ts';
 import type { AccountStatus } from '../queries/account-status.ts';
+import { queryText } from '../request-schema.ts';
 
 export const ACCOUNT_COLUMNS = ['name', 'status', 'balance', 'credit', 'spent', 'held', 'keys'] as const;
 export type AccountColumn = (typeof ACCOUNT_COLUMNS)[number];
@@ -42,16 +45,24 @@ export interface CallListFilter {
 }
 
 const DAY_MS = 86_400_000;
-const MAX_TEXT_LENGTH = 253;
 const DEFAULT_DAYS: RangeDays = 30;
 
-export function parseAccountsQuery(query: URLSearchParams): AccountsQuery {
-  const sort = query.get('sort') ?? '';
+/** The query of the list of accounts. */
+export const ACCOUNTS_QUERY = Type.Object({
+  q: queryText(),
+  status: queryText(),
+  sort: queryText(),
+  page: queryText(),
+});
+
+/** Unknown values are ignored. */
+export function parseAccountsQuery(query: Static<typeof ACCOUNTS_QUERY>): AccountsQuery {
+  const { q = '', sort = '' } = query;
   const descending = sort.startsWith('-');
-  const page = Number(query.get('page') ?? '1');
+  const page = Number(query.page ?? '1');
   return {
-    text: (query.get('q') ?? '').trim().slice(0, MAX_TEXT_LENGTH),
-    status: ACCOUNT_STATUSES.find((status) => status === query.get('status')),
+    text: q.trim(),
+    status: ACCOUNT_STATUSES.find((status) => status === query.status),
     column: ACCOUNT_COLUMNS.find((name) => name === sort.slice(descending ? 1 : 0)) ?? 'status',
     descending,
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
@@ -59,8 +70,8 @@ export function parseAccountsQuery(query: URLSearchParams): AccountsQuery {
 }
 
 /** The range that `days` names, up to the end of today. */
-export function parseRange(query: URLSearchParams, nowMs: number): DayRange {
-  const asked = Number(query.get('days'));
+export function parseRange(query: { readonly days?: string }, nowMs: number): DayRange {
+  const asked = Number(query.days);
   const days = RANGES.find((each) => each === asked) ?? DEFAULT_DAYS;
   const untilMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
   return { days, sinceMs: untilMs - days * DAY_MS, untilMs };
@@ -73,8 +84,20 @@ export function daysOf({ sinceMs, untilMs }: Pick<DayRange, 'sinceMs' | 'untilMs
   );
 }
 
-export function parseCallFilter(query: URLSearchParams): CallListFilter {
-  const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
+/** The query of an account's calls. */
+export const CALLS_QUERY = Type.Object({
+  key: queryText(),
+  uid: queryText(),
+  model: queryText(),
+  status: queryText(),
+  since: queryText(),
+  until: queryText(),
+  before: queryText(),
+});
+
+/** Unknown values are ignored. */
+export function parseCallFilter(query: Static<typeof CALLS_QUERY>): CallListFilter {
+  const text = (name: keyof typeof query): string => (query[name] ?? '').trim();
   const status = text('status');
   return {
     key: text('key'),

@@ -1,8 +1,19 @@
 /** Taking credit back from an account: a form, and a confirmation that adds a grant with a negative amount. */
+import { Type } from 'typebox';
 import type { Account } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
+import { formText, OBJECT } from '../request-schema.ts';
+import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { emptyGrantForm, errorsOfRefusedGrant, grantChange, grantOf, parseGrantForm, validateGrant } from './grants.ts';
+import {
+  emptyGrantForm,
+  errorsOfRefusedGrant,
+  GRANT_FORM,
+  grantChange,
+  grantOf,
+  parseGrantForm,
+  validateGrant,
+} from './grants.ts';
 import type { GrantError, GrantForm } from './grants.ts';
 import { renderTakeBackConfirmation, renderTakeBackForm } from './take-back-forms.ts';
 import type { TakeBackView } from './take-back-forms.ts';
@@ -10,9 +21,18 @@ import { accountPath } from '../paths.ts';
 
 const PATH = '/wallet/:namespace/:name/take-back';
 
+const TAKE_BACK_FORM = Type.Object({
+  ...GRANT_FORM.properties,
+  /** "true": the person has seen the confirmation. */
+  confirmed: formText(),
+});
+
+type AccountRequest = PageRequest<{ readonly params: typeof OBJECT }>;
+type TakeBackRequest = AccountRequest & PageRequest<{ readonly form: typeof TAKE_BACK_FORM }>;
+
 export const takeBackRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: PATH, handle: showForm },
-  { method: 'POST', path: PATH, handle: takeBack },
+  route({ method: 'GET', path: PATH, params: OBJECT, handle: showForm }),
+  route({ method: 'POST', path: PATH, params: OBJECT, form: TAKE_BACK_FORM, handle: takeBack }),
 ];
 
 const PAGE = { title: 'Take credit back · Wallet', active: 'wallet', styles: ['wallet.css'] } as const;
@@ -20,14 +40,13 @@ const CHANGED_MEANWHILE =
   'Somebody else has changed this account meanwhile; the balance is shown as it is now. Take ' +
   'the credit back if it is still right.';
 
-async function showForm(request: PageRequest): Promise<HandlerResult> {
+async function showForm(request: AccountRequest): Promise<HandlerResult> {
   const account = await readAccount(request);
   return formPage(request, account, { form: emptyGrantForm(account, request.nowMs), errors: [], status: 200 });
 }
 
 /** The account, for who may change it. @throws AccessError */
-async function readAccount({ person, params }: PageRequest): Promise<Account> {
-  const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
+async function readAccount({ person, params: ref }: AccountRequest): Promise<Account> {
   const account = await person.get('Account', ref);
   if (!account) throw new AccessError('NotFound', 'There is no such account.');
   if (!(await person.may('patch', 'Account', ref)))
@@ -36,20 +55,20 @@ async function readAccount({ person, params }: PageRequest): Promise<Account> {
 }
 
 function formPage(
-  { csrf }: PageRequest,
+  { csrf }: AccountRequest,
   account: Account,
   { status, ...view }: Pick<TakeBackView, 'form' | 'errors'> & { readonly status: number },
 ): HandlerResult {
   return { page: { ...PAGE, body: renderTakeBackForm({ account, csrf, ...view }) }, status };
 }
 
-async function takeBack(request: PageRequest): Promise<HandlerResult> {
+async function takeBack(request: TakeBackRequest): Promise<HandlerResult> {
   const account = await readAccount(request);
   const form = parseGrantForm(request.form);
   const errors = faultsOf(form, account);
   if (errors.length > 0) return formPage(request, account, { form, errors, status: 422 });
   if (form.uid !== account.metadata.uid) return changedMeanwhile(request, account, form);
-  if (request.form.get('confirmed') !== 'true') {
+  if (request.form.confirmed !== 'true') {
     const body = renderTakeBackConfirmation({ account, form, errors: [], csrf: request.csrf });
     return { page: { ...PAGE, body } };
   }
@@ -64,7 +83,7 @@ function faultsOf(form: GrantForm, account: Account): GrantError[] {
   return errors;
 }
 
-async function change(request: PageRequest, account: Account, form: GrantForm): Promise<HandlerResult> {
+async function change(request: TakeBackRequest, account: Account, form: GrantForm): Promise<HandlerResult> {
   const { person, nowMs } = request;
   const grant = grantOf({ ...form, usd: `-${form.usd}` }, { grantedBy: person.person.name, nowMs });
   try {
@@ -78,7 +97,7 @@ async function change(request: PageRequest, account: Account, form: GrantForm): 
   return { redirect: accountPath(account.metadata, undefined, { granted: form.name }) };
 }
 
-function changedMeanwhile(request: PageRequest, account: Account, form: GrantForm): HandlerResult {
+function changedMeanwhile(request: AccountRequest, account: Account, form: GrantForm): HandlerResult {
   const { uid, generation, name } = emptyGrantForm(account, request.nowMs);
   return formPage(request, account, {
     form: { ...form, uid, generation, name },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { html } from '#web/html.ts';
@@ -9,6 +10,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import type { AccessErrorReason, ConsoleAccess, PersonAccess } from '../../../console/access/access.ts';
 import { openClusterAccess } from '../../../console/access/kubernetes.ts';
+import { route } from '../../../console/route.ts';
 import { startConsole } from '../../../console/server.ts';
 import type { ConsoleServer } from '../../../console/server.ts';
 import { TRANSLATOR } from '../../../operator/translate/translator.ts';
@@ -457,12 +459,13 @@ describe.skipIf(missing)('the console in a cluster', () => {
         sealingKeys: [new Uint8Array(32).fill(7)],
         proxyHeader: 'authorization',
         routes: [
-          {
+          route({
             method: 'GET',
             path: '/seen/:namespace',
+            params: Type.Object({ namespace: Type.String() }),
             handle: async ({ person: hands, params }) => {
               const { objects } = await hands.list('ApiKey');
-              const there = await hands.may('list', 'ApiKey', { namespace: params['namespace'] ?? '' });
+              const there = await hands.may('list', 'ApiKey', { namespace: params.namespace });
               return {
                 page: {
                   title: 'seen',
@@ -472,7 +475,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
                 },
               };
             },
-          },
+          }),
         ],
       });
       const tampered = {

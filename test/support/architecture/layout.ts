@@ -35,6 +35,7 @@ const CONSOLE_FEATURE = [
   'console/data',
   'console/paths.ts',
   'console/queries',
+  'console/request-schema.ts',
   'console/route.ts',
   'console/session/last-choice.ts',
 ];
@@ -89,7 +90,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'manifests',
       'runtime',
     ],
-    packages: ['@fastify/csrf-protection', 'fastify', 'pino'],
+    packages: ['@fastify/csrf-protection', 'fastify', 'pino', 'typebox'],
   },
   'console/route.ts': {
     may: [
@@ -99,22 +100,24 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'manifests',
       'console/access',
       'console/data',
+      'console/request-schema.ts',
       'console/session/last-choice.ts',
     ],
-    packages: ['pino'],
+    packages: ['pino', 'typebox'],
   },
+  'console/request-schema.ts': { may: [], packages: ['typebox'] },
   'console/paths.ts': { may: ['crds', 'console/access'] },
-  'console/describe-error.ts': { may: ['contract/ledger', 'console/access'] },
-  'console/keys': { may: CONSOLE_FEATURE },
-  'console/wallet': { may: CONSOLE_FEATURE },
-  'console/usage': { may: CONSOLE_FEATURE },
-  'console/catalog': { may: [...CONSOLE_FEATURE, 'manifests'] },
-  'console/playground': { may: CONSOLE_FEATURE },
+  'console/describe-error.ts': { may: ['contract/ledger', 'console/access'], packages: ['fastify'] },
+  'console/keys': { may: CONSOLE_FEATURE, packages: ['typebox'] },
+  'console/wallet': { may: CONSOLE_FEATURE, packages: ['typebox'] },
+  'console/usage': { may: CONSOLE_FEATURE, packages: ['typebox'] },
+  'console/catalog': { may: [...CONSOLE_FEATURE, 'manifests'], packages: ['typebox'] },
+  'console/playground': { may: CONSOLE_FEATURE, packages: ['typebox'] },
   'console/overview': { may: CONSOLE_FEATURE },
   'console/components': { may: CONSOLE_FEATURE.filter((part) => part !== 'console/components') },
   'console/queries': {
     may: CONSOLE_FEATURE.filter((part) => part !== 'console/components' && part !== 'console/queries'),
-    packages: ['js-yaml'],
+    packages: ['js-yaml', 'typebox'],
   },
   'console/session': {
     may: ['crds', 'runtime', 'console/access', 'console/describe-error.ts', 'console/session/cookie-scope.ts'],
@@ -546,6 +549,7 @@ export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '@marcbachmann/cel-js': [],
   ajv: [],
   'js-yaml': [],
+  typebox: [],
 };
 
 /** `fileLines` is what is still read in one go as Prettier lays it out; oxlint holds test/ and tools/ to it, too. */

@@ -1,8 +1,11 @@
 /** The console below a path, with a proxy that removes the path and with one that does not. */
 import assert from 'node:assert/strict';
+import { Type } from 'typebox';
 import { describe, it } from 'vitest';
 import { BasePathTaken, basePathOf, withBasePath, withoutBasePath } from '../../../console/base-path.ts';
 import { html } from '../../../web/html.ts';
+import { queryText } from '../../../console/request-schema.ts';
+import { route } from '../../../console/route.ts';
 import type { ConsoleRoute } from '../../../console/route.ts';
 import { ALICE, FORM_HEADERS, HOST, cookiesOf, stand } from './stand.ts';
 
@@ -10,11 +13,12 @@ const CONSOLE_URL = 'https://gateway.example/llm/console';
 const BASE = '/llm/console';
 
 const routes: readonly ConsoleRoute[] = [
-  {
+  route({
     method: 'GET',
     path: '/keys',
+    query: Type.Object({ part: queryText() }),
     handle: ({ csrf, query }) =>
-      query.has('part')
+      query.part !== undefined
         ? { fragment: html`<a href="/keys?page=2">next</a>` }
         : {
             page: {
@@ -28,7 +32,7 @@ const routes: readonly ConsoleRoute[] = [
               </form>`,
             },
           },
-  },
+  }),
   { method: 'POST', path: '/keys/switch', handle: () => ({ redirect: '/keys?done=on' }) },
 ];
 

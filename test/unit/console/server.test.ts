@@ -1,9 +1,12 @@
 /** The console's HTTP server: authentication, form tokens, and headers of every response. */
 import assert from 'node:assert/strict';
+import { Type } from 'typebox';
 import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { AccessError } from '../../../console/access/access.ts';
+import { formText, formTexts } from '../../../console/request-schema.ts';
+import { route } from '../../../console/route.ts';
 import type { ConsoleRoute, PageRequest } from '../../../console/route.ts';
 import { loadAssets } from '../../../console/assets.ts';
 import { csrfField } from '../../../console/components/form.ts';
@@ -30,15 +33,16 @@ function pages(seen: PageRequest[] = []): ConsoleRoute[] {
         page: { title: 'Keys', active: 'keys', body: html`<h1>Keys of ${person.person.name}</h1>` },
       }),
     },
-    {
+    route({
       method: 'GET',
       path: '/keys/:namespace/:name',
-      handle: ({ params }) => ({ fragment: html`<p>${params['namespace'] ?? ''}|${params['name'] ?? ''}</p>` }),
-    },
+      params: Type.Object({ namespace: Type.String(), name: Type.String() }),
+      handle: ({ params: { namespace, name } }) => ({ fragment: html`<p>${namespace}|${name}</p>` }),
+    }),
     {
       method: 'POST',
       path: '/keys',
-      repeated: ['models'],
+      form: Type.Object({ name: formText(), models: formTexts() }),
       handle: (visit) => {
         seen.push(visit);
         return { redirect: '/keys?done=1' };
@@ -352,14 +356,7 @@ describe('a form', () => {
     });
     assert.equal(answer.statusCode, 303);
     assert.equal(answer.headers.location, '/keys?done=1');
-    assert.deepEqual(
-      [...(seen[0]?.form ?? [])],
-      [
-        ['name', 'a b'],
-        ['models', 'x'],
-        ['models', 'y'],
-      ],
-    );
+    assert.deepEqual({ ...seen[0]?.form }, { name: 'a b', models: ['x', 'y'] });
   });
 
   it('is refused in every other case, without effect', async () => {

@@ -83,7 +83,7 @@ describe('the table of fields', () => {
 });
 
 describe('the form of a new key', () => {
-  const typed = new URLSearchParams({
+  const typed = {
     namespace: 'team-a',
     name: ' ci ',
     group: 'auto-a',
@@ -96,9 +96,8 @@ describe('the form of a new key', () => {
     whenShort: 'Lower',
     allowed: 'All',
     keyType: 'Generated',
-  });
-  const specOf = (changes: Record<string, string>) =>
-    specOfForm(readKeyForm(new URLSearchParams({ ...Object.fromEntries(typed), ...changes })), 'gw');
+  };
+  const specOf = (changes: Record<string, string>) => specOfForm(readKeyForm({ ...typed, ...changes }), 'gw');
 
   it('becomes a spec with only the values that were typed', () => {
     assert.equal(readKeyForm(typed).name, 'ci');
@@ -150,22 +149,18 @@ describe('the form of a new key', () => {
     );
   });
   it('accepts models from checkboxes and lines, each once', () => {
-    const posted = new URLSearchParams([
-      ['model', 'a'],
-      ['model', 'b'],
-      ['models', ' b \r\n\r\nc'],
-    ]);
+    const posted = { model: ['a', 'b'], models: [' b \r\n\r\nc'] };
     assert.deepEqual(readKeyForm(posted).models, ['a', 'b', 'c']);
   });
   it('ignores fields that no form has', () => {
-    const posted = new URLSearchParams({
-      ...Object.fromEntries(typed),
+    const posted = {
+      ...typed,
       gatewayNamespace: 'other',
       rotation: '9',
       'key.type': 'Provided',
       uid: 'x',
-      __proto__: 'x',
-    });
+      ['__proto__']: 'x',
+    };
     assert.deepEqual(readKeyForm(posted), readKeyForm(typed));
   });
   it('is empty at first', () => {

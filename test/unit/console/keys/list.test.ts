@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
+import { parseQuery } from '../../../../console/request-schema.ts';
 import { keysCsv } from '../../../../console/keys/list-csv.ts';
 import { readinessOf } from '../../../../console/queries/key-facts.ts';
 import { keyStatusOf } from '../../../../console/queries/key-status.ts';
@@ -10,7 +11,7 @@ import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../../console/keys
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { ACCOUNT, ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
 
-const queryOf = (text: string) => parseKeysQuery(new URLSearchParams(text));
+const queryOf = (text: string) => parseKeysQuery(parseQuery(text));
 const apiKeys = (manifests: readonly unknown[]) =>
   [...createConsoleFixture(manifests).objects.values()].filter((object): object is ApiKey => object.kind === 'ApiKey');
 const ROW = {

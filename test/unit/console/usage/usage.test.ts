@@ -7,6 +7,7 @@ import type { UsageRecord } from '#usage/record.ts';
 import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { formatCompact, formatMark, roundUp, scaleEnd } from '../../../../console/components/scale.ts';
 import type { SeriesSum } from '../../../../console/data/usage.ts';
+import { parseQuery } from '../../../../console/request-schema.ts';
 import { monthSummary } from '../../../../console/queries/forecast.ts';
 import { outputLabelOf } from '../../../../console/queries/output-label.ts';
 import { columnsOf, parseUsageQuery } from '../../../../console/queries/usage-query.ts';
@@ -25,7 +26,7 @@ function textOf(markup: string): string {
   return markup.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 }
 
-const query = (text: string) => parseUsageQuery(new URLSearchParams(text), NOW);
+const query = (text: string) => parseUsageQuery(parseQuery(text), NOW);
 const sum = (startMs: number, name: string, costNanoUsd: bigint, calls = 1): SeriesSum => ({
   startMs,
   name,
@@ -61,7 +62,7 @@ describe('the address of Usage', () => {
     fc.assert(
       fc.property(fc.webQueryParameters(), fc.string(), fc.string(), (text, since, until) => {
         const own = new URLSearchParams({ since, until }).toString();
-        const parsed = parseUsageQuery(new URLSearchParams(`${text}&${own}`), NOW);
+        const parsed = parseUsageQuery(parseQuery(`${text}&${own}`), NOW);
         const columns = columnsOf(parsed);
         assert.ok(columns.length <= 400 && parsed.sinceMs <= parsed.untilMs);
       }),
