@@ -9,12 +9,24 @@ export interface CallName {
   readonly createdMs?: number;
 }
 
-/** @param key the name of the one key that the page before it shows */
-export function callPath(ref: ObjectRef, { callId, keyUid, createdMs }: CallName, key: string | undefined): string {
+/** Where the page of a call is opened from. */
+export interface CallOpener {
+  /** The name of the one key that the page before it shows. */
+  readonly key?: string | undefined;
+  /** The list that it leads back to, with its filter; absent: the account's calls. */
+  readonly from?: string | undefined;
+}
+
+export function callPath(
+  ref: ObjectRef,
+  { callId, keyUid, createdMs }: CallName,
+  { key, from }: CallOpener = {},
+): string {
   return withParameters(`${accountPath(ref, 'calls')}/${encodeURIComponent(callId)}`, {
     at: createdMs === undefined ? '' : String(createdMs),
     uid: keyUid,
     key: key ?? '',
+    from: from ?? '',
   });
 }
 
@@ -33,6 +45,19 @@ export function accountPath(
 export function withParameters(path: string, parameters: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== '')).toString();
   return query === '' ? path : `${path}?${query}`;
+}
+
+/** A route's part of the page of routes. */
+export function routePath(route: string): string {
+  return `/routes#route-${encodeURIComponent(route)}`;
+}
+
+/** Below it each model has its page. */
+export const MODEL_ROOT = '/models/';
+
+/** The page of a model, which is there as long as the model has a price. */
+export function modelPath(model: string): string {
+  return MODEL_ROOT + encodeURIComponent(model.toWellFormed());
 }
 
 /** The first page of a person. */

@@ -9,6 +9,7 @@ import { rateText } from '../components/rate-limits.ts';
 import { renderStatusDot } from '../components/status-mark.ts';
 import { errorRate, failureText, latencyAt } from '../queries/channel-health.ts';
 import type { ChannelHealth, ChannelSums, Reports } from '../queries/channel-health.ts';
+import { withParameters } from '../paths.ts';
 import { notice, doneNotice } from '../components/notice.ts';
 import { pageHead, section } from '../components/page.ts';
 import type { Column } from '../components/table.ts';
@@ -185,9 +186,11 @@ function renderReady({ status }: ModelRoute): Html {
   return html`· <b>${ready.reason}</b> ${ready.message}`;
 }
 
-function renderChannelName({ channel: { name, baseUrl, protocol, priority, rateLimits } }: ChannelHealth): Html {
+function renderChannelName({ route, channel }: ChannelHealth): Html {
+  const { name, baseUrl, protocol, priority, rateLimits } = channel;
   const rates = rateText(rateLimits);
-  return html`<bdi>${name}</bdi><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small>${
+  return html`<a href="${withParameters('/usage/calls', { channel: `${route}/${name}` })}"><bdi>${name}</bdi></a
+    ><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small>${
       rates === '' ? NOTHING : html`<small>At most ${rates} per minute</small>`
     }`;
 }

@@ -1,17 +1,16 @@
 /** [P] Groups: what each costs and offers, and in which order an automatic one tries its members. */
+import { modelPath } from '../paths.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { offerDollars } from '#web/pricing/dollars.ts';
-import { modelHref } from '#web/pricing/model-page.ts';
 import type { OfferingGroup, PricedOffer, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
 import { priceText, triedGroups } from './price-text.ts';
 import { pageHead, section } from '../components/page.ts';
 import type { Column } from '../components/table.ts';
 import { table } from '../components/table.ts';
 
-const MODEL_ROOT = '/prices/models/';
 const E18 = 10n ** 9n;
 
 export interface GroupsView {
@@ -97,9 +96,7 @@ function renderModels({ name, displayName, members }: PricingGroup, { offers }: 
         {
           title: 'Model',
           cell: ([model]) =>
-            rows.has(model)
-              ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
-              : html`<bdi>${model}</bdi>`,
+            rows.has(model) ? html`<a href="${modelPath(model)}"><bdi>${model}</bdi></a>` : html`<bdi>${model}</bdi>`,
         },
         { title: 'Price', cell: ([model, offer]) => priceText(offerDollars(offer), rows.get(model)) },
         ...(members ? [tried] : []),

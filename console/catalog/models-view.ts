@@ -8,10 +8,9 @@ import type { Html } from '#web/html.ts';
 import { baseDollars, offerDollars } from '#web/pricing/dollars.ts';
 import { formatTokens, renderModalities, USE_NAMES, USES, usesOf } from '#web/pricing/facts.ts';
 import type { Use } from '#web/pricing/facts.ts';
-import { modelHref } from '#web/pricing/model-page.ts';
 import type { PriceList, PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 import { priceText, triedGroups } from './price-text.ts';
-import { withParameters } from '../paths.ts';
+import { modelPath, withParameters } from '../paths.ts';
 import { queryText } from '../request-schema.ts';
 import { pageHead } from '../components/page.ts';
 import { filters, searchFilter, selectFilter } from '../components/filters.ts';
@@ -28,7 +27,6 @@ export interface ModelsQuery {
 }
 
 export const MODELS_PATH = '/models';
-const MODEL_ROOT = '/prices/models/';
 
 /** The query of the list of models. */
 export const MODELS_QUERY = Type.Object({ q: queryText(), use: queryText(), group: queryText(), show: queryText() });
@@ -119,7 +117,7 @@ function renderTable(rows: readonly PricingRow[], list: PriceList, query: Models
       {
         title: 'Model',
         cell: ({ modelName, vendor }) =>
-          html`<a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a
+          html`<a href="${modelPath(modelName)}"><bdi>${modelName}</bdi></a
             ><small><bdi>${vendor || '—'}</bdi></small>`,
       },
       { title: 'Type', cell: typeOf },

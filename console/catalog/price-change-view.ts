@@ -92,7 +92,7 @@ function renderCalls({ total, calls }: CatalogDiff, names: Names): Html {
           title: 'Call',
           cell(call) {
             const [namespace = '', name = ''] = call.account.split('/');
-            return html`<a href="${callPath({ namespace, name }, call, undefined)}"><code>${call.callId}</code></a>`;
+            return html`<a href="${callPath({ namespace, name }, call)}"><code>${call.callId}</code></a>`;
           },
         },
         { title: 'Model', cell: ({ model }) => html`<bdi>${model}</bdi>` },

@@ -14,9 +14,8 @@ import { seesPriceChanges } from './price-change.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { priceListOf } from '../queries/price-lists.ts';
+import { MODEL_ROOT } from '../paths.ts';
 import { pageHead } from '../components/page.ts';
-
-const MODEL_ROOT = '/prices/models/';
 
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
@@ -68,7 +67,7 @@ function showModel({ deps, params: { name } }: PageRequest<{ readonly params: ty
 
 export const pricesRoutes: readonly ConsoleRoute[] = [
   route({ method: 'GET', path: '/prices', query: PRICES_QUERY, handle: showPrices }),
-  route({ method: 'GET', path: '/prices/models/:name', params: MODEL, handle: showModel }),
+  route({ method: 'GET', path: '/models/:name', params: MODEL, handle: showModel }),
 ];
 
 interface PricesView {

@@ -5,10 +5,10 @@ import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
-import { callPath } from '../paths.ts';
+import { accountPath, callPath, keyPath, modelPath } from '../paths.ts';
 import { shortUid } from '../queries/names.ts';
 import { renderMargin, renderUpstreamCost } from './margin.ts';
-import type { Column, Cell } from './table.ts';
+import type { Column } from './table.ts';
 import { table } from './table.ts';
 import { selectFilter } from './filters.ts';
 
@@ -46,6 +46,8 @@ interface CallsTableView {
   readonly showAccounts?: boolean;
   /** The person may see what calls cost the platform. */
   readonly margins?: boolean;
+  /** The list with its filter, to which a call's page leads back; absent: to the account's calls. */
+  readonly from?: string;
 }
 
 /** The table alone. */
@@ -68,15 +70,18 @@ function callColumns(view: CallsTableView): readonly Column<UsageRecord>[] {
     {
       title: 'Time and id',
       cell: (call) =>
-        html`<a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a
-          ><small class="mono">${call.callId}</small>`,
+        callLink(callPath(refOf(call), call, { key: view.keyOf(call), from: view.from }), {
+          callId: call.callId,
+          atMs: call.createdMs,
+        }),
     },
     { title: 'Key', cell: (call) => renderKey(call, view) },
     {
       title: 'Model',
       style: 'wrap',
       cell: ({ model, group }) =>
-        html`<bdi>${model}</bdi><small><bdi>${view.groups?.get(group) ?? group}</bdi></small>`,
+        html`<a href="${modelPath(model)}"><bdi>${model}</bdi></a
+          ><small><bdi>${view.groups?.get(group) ?? group}</bdi></small>`,
     },
     { title: 'Status', cell: renderStatus },
     {
@@ -85,11 +90,9 @@ function callColumns(view: CallsTableView): readonly Column<UsageRecord>[] {
       cell: (call) => {
         const words = view.made?.(call);
         // the images and videos that were generated stand in place of tokens
-        return words === undefined ? formatCount(call.tokens.input) : { content: words, span: 4, label: 'Made' };
+        return words === undefined ? renderInput(call) : { content: words, span: 2, label: 'Made' };
       },
     },
-    { title: 'Cached', num: true, cell: ({ tokens }) => count(tokens.cached) },
-    { title: 'Cache writes', num: true, cell: renderCacheWrites },
     { title: 'Output', num: true, cell: ({ tokens }) => formatCount(tokens.output) },
     {
       title: 'Duration',
@@ -101,10 +104,46 @@ function callColumns(view: CallsTableView): readonly Column<UsageRecord>[] {
   ];
 }
 
-function renderKey(call: UsageRecord, { names, showAccounts = false }: CallsTableView): Html {
-  // a deleted key keeps the name that the record has
-  const name = names.get(call.keyUid) ?? call.keyName;
-  return html`${keyName(name, call.keyUid)}${showAccounts ? html`<small><bdi>${call.account}</bdi></small>` : NOTHING}`;
+/** A call's time, which opens its page, and the beginning of its id. */
+export function callLink(href: string, { callId, atMs }: { readonly callId: string; readonly atMs: number }): Html {
+  return html`<a href="${href}">${renderTime(atMs)}</a
+    ><small class="mono" title="${callId}">${shortCallId(callId)}</small>`;
+}
+
+const SHOWN_OF_ID = 14;
+
+/** "req_1f0e58dfb2…": the call's page has the whole id. */
+function shortCallId(callId: string): string {
+  return callId.length <= SHOWN_OF_ID + 1 ? callId : `${callId.slice(0, SHOWN_OF_ID)}…`;
+}
+
+interface KeyOwner {
+  readonly keyUid: string;
+  readonly keyName?: string;
+  readonly account: string;
+}
+
+interface KeyCellView<Call> {
+  readonly names: ReadonlyMap<string, string>;
+  readonly keyOf: (call: Call) => string | undefined;
+  readonly showAccounts?: boolean;
+}
+
+/** The key of a call, and its account where the list has several; each leads to its page, if the person sees it. */
+export function renderKey<Call extends KeyOwner>(call: Call, view: KeyCellView<Call>): Html {
+  const ref = refOf(call);
+  const name = view.names.get(call.keyUid);
+  // a deleted key keeps the name that the record has, and has no page
+  const key = name === undefined ? keyName(call.keyName, call.keyUid) : linkedKey(ref, name);
+  if (view.showAccounts !== true) return key;
+  const account = html`<bdi>${call.account}</bdi>`;
+  const isSeen = view.keyOf(call) === undefined;
+  return html`${key}<small>${isSeen ? html`<a href="${accountPath(ref)}">${account}</a>` : account}</small>`;
+}
+
+/** The name of a key that has a page: its namespace is its account's. */
+export function linkedKey({ namespace }: ObjectRef, name: string): Html {
+  return html`<a href="${keyPath({ metadata: { namespace, name } })}"><bdi>${name}</bdi></a>`;
 }
 
 /** A key's name, or the beginning of its uid where it has none any more. */
@@ -120,13 +159,18 @@ function renderCost({ costNanoUsd, unbilledNanoUsd }: UsageRecord): Html {
   }`;
 }
 
-function renderCacheWrites({ tokens: { cacheWrite5m, cacheWrite1h } }: UsageRecord): Cell {
-  const content = count(cacheWrite5m + cacheWrite1h);
-  if (cacheWrite1h === 0) return { content };
-  return { content, hint: `${formatCount(cacheWrite5m)} for 5 minutes, ${formatCount(cacheWrite1h)} for 1 hour` };
+/** The input, with what of it came from a cache or was written to one, where there is any. */
+function renderInput({ tokens }: UsageRecord): Html {
+  const { input, cached, cacheWrite5m, cacheWrite1h } = tokens;
+  const written = cacheWrite5m + cacheWrite1h;
+  const hint = `${formatCount(cacheWrite5m)} for 5 minutes, ${formatCount(cacheWrite1h)} for 1 hour`;
+  return html`${formatCount(input)}${cached > 0 ? html`<small>${formatCount(cached)} cached</small>` : NOTHING}${
+    written > 0 ? html`<small title="${hint}">${formatCount(written)} written</small>` : NOTHING
+  }`;
 }
 
-function refOf({ account }: UsageRecord): ObjectRef {
+/** The account that a call belongs to. */
+export function refOf({ account }: Pick<UsageRecord, 'account'>): ObjectRef {
   const slash = account.indexOf('/');
   return { namespace: account.slice(0, slash), name: account.slice(slash + 1) };
 }
@@ -137,11 +181,6 @@ export function renderStatus(call: UsageRecord): Html {
   const known = CALL_STATUSES.find((each) => each === call.status);
   const [tone, words] = known ? [STATUS_TONES[known], STATUS_WORDS[known]] : ['plain', call.status];
   return html`<span class="dot ${tone}">${words}</span>${sourceNote(call)}`;
-}
-
-/** A count that is 0 for most calls. */
-function count(tokens: number): Html {
-  return tokens === 0 ? html`<span class="soft">0</span>` : html`${formatCount(tokens)}`;
 }
 
 function sourceNote({ usageSource, status }: UsageRecord): Html {
@@ -160,13 +199,19 @@ function sourceNote({ usageSource, status }: UsageRecord): Html {
   }
 }
 
-/** The choice of how calls ended, for the filters of lists of calls. */
-export function callStatusFilter(chosen: CallStatus | undefined): Html {
+/** The word by which a filter asks for refused calls, which the ledger has no records of. */
+export const REFUSED = 'Refused';
+
+/** The choice of how calls ended, for the filters of lists of calls. `refused` also offers those that were refused. */
+export function callStatusFilter(chosen: CallStatus | undefined, { refused }: { readonly refused: boolean }): Html {
   return selectFilter({
     label: 'Status',
     name: 'status',
     all: 'All',
-    options: CALL_STATUSES.map((status) => [status, STATUS_WORDS[status]]),
+    options: [
+      ...CALL_STATUSES.map((status) => [status, STATUS_WORDS[status]] as const),
+      ...(refused ? [[REFUSED, 'Refused'] as const] : []),
+    ],
     chosen: chosen ?? '',
   });
 }

@@ -1,17 +1,29 @@
 /** [P] Refused calls: counted by reason, and listed with the words that the caller got. */
-import { formatCount, renderTime } from '#web/format.ts';
+import { formatCount } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { fundsOf } from '#activity/activity.ts';
 import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import type { ObjectRef } from '../access/access.ts';
-import { callPath, accountPath } from '../paths.ts';
+import { callPath, accountPath, modelPath } from '../paths.ts';
 import type { Refusals } from '../queries/refusals.ts';
 import { notice } from './notice.ts';
-import { keyName } from './calls-table.ts';
+import { callLink, refOf, renderKey } from './calls-table.ts';
 import { section } from './page.ts';
 import type { Column } from './table.ts';
 import { table } from './table.ts';
+
+/** How refused calls are listed. */
+export interface RefusedListView {
+  /** Names of keys by uid. */
+  readonly names: ReadonlyMap<string, string>;
+  /** The name of the one key that the person sees of the account; undefined: the account itself. */
+  readonly keyOf: (entry: ActivityEntry) => string | undefined;
+  /** The calls are of several accounts. */
+  readonly showAccounts?: boolean;
+  /** The list with its filter, to which a call's page leads back; absent: to the account's calls. */
+  readonly from?: string;
+}
 
 export interface RefusalsView {
   readonly ref: ObjectRef;
@@ -54,6 +66,16 @@ function reasonOf(errorCode: string | undefined): Reason {
   return REASONS[errorCode ?? ''] ?? INVALID;
 }
 
+/** Why calls can be refused, as filters and headings name it. */
+export const REFUSAL_REASONS: readonly string[] = [
+  ...new Set([...Object.values(REASONS), INVALID].map(({ label }) => label)),
+];
+
+/** The reason of an error code, one of REFUSAL_REASONS. */
+export function refusalReason(errorCode: string | undefined): string {
+  return reasonOf(errorCode).label;
+}
+
 /** Why one call was refused, for lists. */
 export function whyRefused(entry: ActivityEntry): string {
   if (entry.errorCode !== 'insufficient_quota') return reasonOf(entry.errorCode).label;
@@ -83,8 +105,12 @@ export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Ht
   return section(
     { id: 'refused', title: 'Refused calls', beside: all },
     html`<p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
-      ${renderRefusedTable(latest, view)}`,
+      ${renderRefusedTable(latest, listView(view))}`,
   );
+}
+
+function listView({ names, key }: RefusalsView): RefusedListView {
+  return { names, keyOf: () => key };
 }
 
 /** The page of refused calls, below its heading. */
@@ -98,11 +124,12 @@ export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
       { id: 'latest-refused', title: 'Latest', beside: 'Up to 100 of each key, for seven days' },
       latest.length === 0
         ? html`<p class="none">No call was refused in the last seven days.</p>`
-        : renderRefusedTable(latest, view),
+        : renderRefusedTable(latest, listView(view)),
     )}`;
 }
 
-function renderUnavailable(): Html {
+/** What stands in place of refused calls whose store does not answer. */
+export function renderUnavailable(): Html {
   return notice('Refused calls cannot be shown at the moment. Try again in a few seconds.', {
     tone: 'warn',
     role: 'status',
@@ -111,25 +138,46 @@ function renderUnavailable(): Html {
 
 /** By day and reason, the latest day first. */
 function renderCounts(counts: readonly RefusalCount[], today: number): Html {
-  const reasons = [...Map.groupBy(counts, ({ errorCode }) => reasonOf(errorCode).label)]
-    .map(([label, some]) => ({ label, some, calls: sumOf(some) }))
-    .sort((a, b) => b.calls - a.calls);
   const days = [...new Set(counts.map(({ day }) => day))].sort((a, b) => b - a);
+  return renderCountTable(counts, {
+    rows: days,
+    heading: { title: 'Day (UTC)', style: 'nowrap', cell: (day) => dayLabel(day, today) },
+    isOf: (count, day) => count.day === day,
+    label: 'Refused calls by day and reason',
+  });
+}
+
+interface CountTable<Row> {
+  readonly rows: readonly Row[];
+  readonly heading: Column<Row>;
+  /** Whether a count belongs to a row. */
+  readonly isOf: (count: RefusalCount, row: Row) => boolean;
+  readonly label: string;
+}
+
+/** A column for each reason, the most frequent first, with the sums of rows and columns. */
+export function renderCountTable<Row>(counts: readonly RefusalCount[], view: CountTable<Row>): Html {
+  const { rows, heading, isOf, label } = view;
+  const reasons = [...Map.groupBy(counts, ({ errorCode }) => refusalReason(errorCode))]
+    .map(([reason, some]) => ({ reason, some, calls: sumOf(some) }))
+    .sort((a, b) => b.calls - a.calls);
+  const column = (title: string, some: readonly RefusalCount[]): Column<Row> => ({
+    title,
+    num: true,
+    cell(row) {
+      const calls = sumOf(some.filter((count) => isOf(count, row)));
+      return calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls);
+    },
+    ...(rows.length > 1 && { foot: formatCount(sumOf(some)) }),
+  });
   return table(
     [
-      { title: 'Day (UTC)', style: 'nowrap', cell: (day) => dayLabel(day, today) },
-      ...reasons.map(({ label, some }): Column<number> => ({
-        title: label,
-        num: true,
-        cell: (day) => {
-          const calls = sumOf(some.filter((count) => count.day === day));
-          return calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls);
-        },
-      })),
-      { title: 'All', num: true, cell: (day) => formatCount(sumOf(counts.filter((count) => count.day === day))) },
+      { ...heading, ...(rows.length > 1 && { foot: 'All' }) },
+      ...reasons.map(({ reason, some }) => column(reason, some)),
+      column('All', counts),
     ],
-    days,
-    { label: 'Refused calls by day', caption: 'Refused calls by day and reason', style: 'refused-days' },
+    rows,
+    { label, caption: label, style: 'refused-days' },
   );
 }
 
@@ -142,21 +190,31 @@ function sumOf(counts: readonly RefusalCount[]): number {
   return counts.reduce((sum, { calls }) => sum + calls, 0);
 }
 
-function renderRefusedTable(entries: readonly ActivityEntry[], { ref, names, key }: RefusalsView): Html {
+/** The refused calls, with the words that the caller got. */
+export function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusedListView): Html {
   if (entries.length === 0) return NOTHING;
   return table<ActivityEntry>(
     [
       {
         title: 'Time and id',
-        cell: ({ callId, keyUid, atMs }) =>
-          html`<a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a
-            ><small class="mono">${callId}</small>`,
+        cell: (entry) =>
+          callLink(
+            callPath(
+              refOf(entry),
+              { callId: entry.callId, keyUid: entry.keyUid },
+              { key: view.keyOf(entry), from: view.from },
+            ),
+            entry,
+          ),
       },
-      { title: 'Key', cell: ({ keyUid }) => keyName(names.get(keyUid), keyUid) },
+      { title: 'Key', cell: (entry) => renderKey(entry, view) },
       {
         title: 'Model',
         style: 'wrap',
-        cell: ({ model }) => (model === undefined ? html`<span class="soft">—</span>` : html`<bdi>${model}</bdi>`),
+        cell: ({ model }) =>
+          model === undefined
+            ? html`<span class="soft">—</span>`
+            : html`<a href="${modelPath(model)}"><bdi>${model}</bdi></a>`,
       },
       {
         title: 'Why',

@@ -24,6 +24,8 @@ export function addedMargins(a: MarginSum, b: MarginSum): MarginSum {
   return {
     ...a,
     calls: a.calls + b.calls,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
     billedNanoUsd: a.billedNanoUsd + b.billedNanoUsd,
     known: {
       calls: a.known.calls + b.known.calls,

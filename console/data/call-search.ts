@@ -83,10 +83,15 @@ export async function* sumCalls(tables: UsageTables, search: CallSearch): AsyncG
     const day = tables.day(filter, [fromDay, lastDay], 'OldestFirst');
     if (day === undefined) return;
     const ofDay = withinDay(range, day);
-    if (isWholeDay(ofDay) && filter.group === undefined) yield* tables.daySums(filter, day);
+    if (isWholeDay(ofDay) && daySumsKnow(filter)) yield* tables.daySums(filter, day);
     else yield* sumSlices(tables, { filter, range: ofDay });
     fromDay = day + 1;
   }
+}
+
+/** The sums of days are kept neither by group nor by channel. */
+export function daySumsKnow({ group, channel }: CallFilter): boolean {
+  return group === undefined && channel === undefined;
 }
 
 async function* sumSlices(tables: UsageTables, search: CallSearch): AsyncGenerator<DaySum> {
@@ -108,7 +113,7 @@ export async function* sumIntervals(
   }
 }
 
-/** The margins of all calls that are searched for, from the calls themselves; a model and channel may repeat. */
+/** The margins of all calls that are searched for, from the calls themselves; the same names may repeat. */
 export async function* sumMargins(tables: UsageTables, search: CallSearch): AsyncGenerator<MarginSum> {
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
     yield* tables.margins(search.filter, slice);

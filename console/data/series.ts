@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { IntervalSum, UsageTables } from '#usage/tables.ts';
 import { added, addAll, NO_CALLS } from './add-sums.ts';
-import { daysOf, searchesOf, sumIntervals } from './call-search.ts';
+import { daysOf, daySumsKnow, searchesOf, sumIntervals } from './call-search.ts';
 import type { CallSearch } from './call-search.ts';
 import type { CallQuery, SeriesKind, SeriesSum, SpendingSum } from './usage.ts';
 
@@ -61,13 +61,13 @@ class Reader implements SeriesReader {
   ): Promise<Iterable<readonly [string, SpendingSum]>> {
     const { filter } = search;
     if (whole && by === 'Group') return this.#groupsOf(tables, search, day);
-    if (!whole || by === 'Group' || filter.group !== undefined) return sumDay(tables, search, by);
+    if (!whole || by === 'Group' || !daySumsKnow(filter)) return sumDay(tables, search, by);
     return tables.dayTotals(filter, day, by).map(({ name, ...sum }) => [name, sum] as const);
   }
 
   async #groupsOf(tables: UsageTables, search: CallSearch, day: number): Promise<ReadonlyMap<string, SpendingSum>> {
-    const { account, keyUid, model, group, status } = search.filter;
-    const name = JSON.stringify([day, account, keyUid, model, group, status]);
+    const { account, keyUid, model, group, channel, status } = search.filter;
+    const name = JSON.stringify([day, account, keyUid, model, group, channel, status]);
     const { calls, costNanoUsd, inputTokens, outputTokens } = addAll(tables.dayTotals(search.filter, day, 'Account'));
     const fingerprint = `${calls} ${costNanoUsd} ${inputTokens} ${outputTokens}`;
     const known = this.#days.get(name);

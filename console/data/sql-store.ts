@@ -13,7 +13,7 @@ import {
 } from './call-search.ts';
 import { added, addedMargins, NO_CALLS } from './add-sums.ts';
 import { createSeriesReader } from './series.ts';
-import type { CallQuery, CallPage, KeyName, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
+import type { CallQuery, CallPage, KeyName, MarginName, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
 /** Gives access to the tables of some accounts. */
 export interface UsageDatabase {
@@ -48,8 +48,8 @@ export function openSqlUsageStore(source: UsageDatabase): Omit<UsageStore, 'prep
     sums: (query) => ask(query, (tables, wholeSinceMs) => sum(tables, query, wholeSinceMs)),
     series: (query, kind) =>
       ask(query, async (tables, wholeSinceMs) => ({ sums: await series.read(tables, query, kind), wholeSinceMs })),
-    margins: (query) =>
-      ask(query, async (tables, wholeSinceMs) => ({ sums: await readMargins(tables, query), wholeSinceMs })),
+    margins: (query, by) =>
+      ask(query, async (tables, wholeSinceMs) => ({ sums: await readMargins(tables, query, by), wholeSinceMs })),
     page: (query, wanted) =>
       ask(query, async (tables, wholeSinceMs) => ({ ...(await readPage(tables, query, wanted)), wholeSinceMs })),
     find: (query, call) => ask(query, async (tables) => findCall(tables, query, call)),
@@ -95,11 +95,11 @@ function readKeyNames(tables: UsageTables, accounts: readonly string[]): Map<str
   );
 }
 
-async function readMargins(tables: UsageTables, query: CallQuery): Promise<MarginSum[]> {
+async function readMargins(tables: UsageTables, query: CallQuery, by: readonly MarginName[]): Promise<MarginSum[]> {
   const sums = new Map<string, MarginSum>();
   for (const search of searchesOf(query)) {
     for await (const each of sumMargins(tables, search)) {
-      const id = `${each.model}\n${each.channel}`;
+      const id = JSON.stringify(by.map((name) => each[name]));
       const before = sums.get(id);
       sums.set(id, before ? addedMargins(before, each) : each);
     }

@@ -3,7 +3,7 @@
  * themselves. Access is not checked here: the caller passes only accounts and keys that the person may see.
  */
 import type { CallStatus, UsageRecord } from '#usage/record.ts';
-import type { CallPosition, MarginSum } from '#usage/tables.ts';
+import type { CallPosition, MarginNames, MarginSum } from '#usage/tables.ts';
 
 /** Which calls. Absent fields leave out nothing. Moments are milliseconds since the epoch, of a call's admission. */
 export interface CallQuery {
@@ -15,6 +15,8 @@ export interface CallQuery {
   readonly model?: string;
   /** The name of the serving group. */
   readonly group?: string;
+  /** "route/channel" */
+  readonly channel?: string;
   readonly status?: CallStatus;
   readonly sinceMs?: number;
   /** Exclusive. */
@@ -61,6 +63,9 @@ export interface Series {
   readonly wholeSinceMs: number;
 }
 
+/** A name that margins are summed by. */
+export type MarginName = keyof MarginNames;
+
 export interface Margins {
   readonly sums: readonly MarginSum[];
   /** As of the sums: older calls may be missing. */
@@ -89,8 +94,11 @@ export interface CallPage {
  */
 export interface UsageStore {
   sums(query: CallQuery): Promise<SpendingSums>;
-  /** By model and channel, those billed most first. Reads the calls themselves. */
-  margins(query: CallQuery): Promise<Margins>;
+  /**
+   * By all of these names together, those billed most first; other names of a sum are those of one of its calls. Reads
+   * the calls themselves.
+   */
+  margins(query: CallQuery, by: readonly MarginName[]): Promise<Margins>;
   /** Quick for days by model, key or account; by group and by hour it reads the calls themselves. */
   series(query: CallQuery, kind: SeriesKind): Promise<Series>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;

@@ -144,6 +144,7 @@ function renderCalls({ deps, path, query }: ActivityRequest, { visible: { ref, k
       groups: groupNames(deps),
       made: outputLabelOf(deps),
       keyOf: () => name,
+      from: path,
     })}
     ${olderPager({
       newest: older ? withParameters(path, kept) : undefined,

@@ -1,7 +1,9 @@
 /** [P] Asks for the refused calls that a person may see. */
 import type { PageRequest } from '../route.ts';
 import type { CallQuery } from '../data/usage.ts';
-import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
+import { COUNT_DAYS, ENTRY_DAYS } from '#activity/activity.ts';
+import type { ActivityEntry, ActivityQuery, RefusalCount } from '#activity/activity.ts';
+import { mapConcurrently } from '../access/rights.ts';
 
 const DAY_MS = 86_400_000;
 const COUNTED_DAYS = 7;
@@ -25,6 +27,54 @@ export async function readRefusals(
     log.warn({ err: error }, 'refused calls cannot be read');
     return 'Unavailable';
   }
+}
+
+/**
+ * The refused calls of many accounts: counts of whole UTC days, and the latest entries of the time that is asked for.
+ * Only accounts that refused calls while entries are kept are asked for entries.
+ */
+export async function readRefusalsOfAll(
+  { deps: { activity, log }, nowMs }: PageRequest,
+  query: CallQuery,
+  most: number,
+): Promise<Refusals> {
+  if (!activity) return 'Missing';
+  const { sinceMs = 0, untilMs = nowMs + 1 } = query;
+  const queries = activityQueries(query);
+  const today = Math.floor(nowMs / DAY_MS);
+  const [fromDay, toDay] = [Math.floor(sinceMs / DAY_MS), Math.min(Math.floor((untilMs - 1) / DAY_MS), today)];
+  const firstDay = Math.max(fromDay, today - COUNT_DAYS + 1);
+  try {
+    const counted = await mapConcurrently(queries, CONCURRENCY, async (each) => ({
+      query: each,
+      counts: await activity.refusals({ ...each, fromDay: firstDay, toDay }),
+    }));
+    const refusing = counted.filter(({ counts }) => counts.some(({ day }) => day > today - ENTRY_DAYS - 1));
+    const lists = await mapConcurrently(refusing, CONCURRENCY, ({ query: each }) =>
+      activity.refused({ ...each, most }),
+    );
+    const latest = lists
+      .flat()
+      .filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs)
+      .sort((a, b) => b.atMs - a.atMs)
+      .slice(0, most);
+    return { counts: counted.flatMap(({ counts }) => counts), latest, today };
+  } catch (error) {
+    log.warn({ err: error }, 'refused calls cannot be read');
+    return 'Unavailable';
+  }
+}
+
+/** Stores answer so many accounts at a time. */
+const CONCURRENCY = 16;
+
+/** One for each account, or for each of its keys where only these are asked for. */
+function activityQueries({ accounts, keysOf = {}, keyUid }: CallQuery): ActivityQuery[] {
+  return [...new Set(accounts)].flatMap((account): ActivityQuery[] => {
+    const uids = keysOf[account] ?? (keyUid === undefined ? undefined : [keyUid]);
+    if (uids === undefined) return [{ account }];
+    return uids.filter((uid) => keyUid === undefined || uid === keyUid).map((uid) => ({ account, keyUid: uid }));
+  });
 }
 
 /** Missing: none is known here. Unavailable: it does not answer. */

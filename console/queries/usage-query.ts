@@ -33,11 +33,21 @@ export interface UsagePageFilter {
   readonly uid: string;
   readonly model: string;
   readonly group: string;
+  /** "route/channel" */
+  readonly channel: string;
   readonly status: CallStatus | undefined;
 }
 
 /** Any call. */
-export const NO_FILTER: UsagePageFilter = { account: '', key: '', uid: '', model: '', group: '', status: undefined };
+export const NO_FILTER: UsagePageFilter = {
+  account: '',
+  key: '',
+  uid: '',
+  model: '',
+  group: '',
+  channel: '',
+  status: undefined,
+};
 
 export interface UsagePageQuery extends UsagePageFilter {
   /** undefined: of its own days or hours. */
@@ -49,6 +59,8 @@ export interface UsagePageQuery extends UsagePageFilter {
   readonly sinceMs: number;
   /** The first moment that does not belong to it. */
   readonly untilMs: number;
+  /** Why calls were refused, for the list of those; empty: any reason. */
+  readonly reason: string;
   readonly show: Measure;
   readonly by: Split;
   readonly unit: Unit;
@@ -68,6 +80,8 @@ export const USAGE_QUERY = Type.Object({
   uid: queryText(),
   model: queryText(),
   group: queryText(),
+  channel: queryText(MAX_ID_LENGTH),
+  reason: queryText(),
   status: queryText(),
   range: queryText(),
   since: queryText(),
@@ -90,8 +104,10 @@ export function parseUsageQuery(query: Static<typeof USAGE_QUERY>, nowMs: number
     uid: text('uid'),
     model: text('model'),
     group: text('group'),
+    channel: text('channel'),
     status: CALL_STATUSES.find((each) => each === status),
     ...period,
+    reason: text('reason'),
     show: MEASURES.find((each) => each === text('show')) ?? 'cost',
     by: SPLITS.find((each) => each === text('by')) ?? 'model',
     unit: days > MAX_HOURLY_DAYS ? 'day' : unit,
@@ -194,8 +210,9 @@ export function columnLabel(startMs: number, unit: Unit): string {
 }
 
 /** As the query string has the filter; what is empty is left out by whoever writes it. */
-export function filterParameters({ account, key, uid, model, group, status }: UsagePageFilter): Record<string, string> {
-  return { account, key, uid, model, group, status: status ?? '' };
+export function filterParameters(filter: UsagePageFilter): Record<string, string> {
+  const { account, key, uid, model, group, channel, status } = filter;
+  return { account, key, uid, model, group, channel, status: status ?? '' };
 }
 
 /** As the query string has the period. */

@@ -67,7 +67,7 @@ export function callQueryOf(
   scope: UsageScope,
   query: UsagePageFilter & Pick<UsagePageQuery, 'sinceMs' | 'untilMs'>,
 ): CallQuery {
-  const { model, group, status, uid, sinceMs, untilMs } = query;
+  const { model, group, channel, status, uid, sinceMs, untilMs } = query;
   return {
     ...whose(scope, query),
     sinceMs,
@@ -75,6 +75,7 @@ export function callQueryOf(
     ...(uid !== '' && { keyUid: uid }),
     ...(model !== '' && { model }),
     ...(group !== '' && { group }),
+    ...(channel !== '' && { channel }),
     ...(status && { status }),
   };
 }

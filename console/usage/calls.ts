@@ -8,26 +8,25 @@ import { queryText } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
-import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
+import { CALLS_PATH as PATH, periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
-import { parseUsageQuery, USAGE_QUERY, viewParameters } from '../queries/usage-query.ts';
+import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
-import { renderCallsTable } from '../components/calls-table.ts';
+import { REFUSED, renderCallsTable } from '../components/calls-table.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { withParameters } from '../paths.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
 import { renderRanges } from '../components/ranges.ts';
 import { sumText } from '../components/usage-chart.ts';
-import { pageHead } from '../components/page.ts';
+import { usageHead } from './head.ts';
 import { olderPager } from '../components/pager.ts';
 
 const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
 const PIECE = 32_768;
-const PATH = '/usage/calls';
 const CALLS_QUERY = Type.Object({ ...USAGE_QUERY.properties, before: queryText() });
 
 type CallsRequest = PageRequest<{ readonly query: typeof CALLS_QUERY }>;
@@ -38,6 +37,7 @@ async function showCalls(request: CallsRequest): Promise<HandlerResult> {
     nowMs,
   } = request;
   const query = parseUsageQuery(request.query, nowMs);
+  if (request.query.status === REFUSED) return { redirect: withParameters('/usage/refused', shownParameters(query)) };
   const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
   const { before } = request.query;
   const asked = callQueryOf(scope, query);
@@ -47,8 +47,9 @@ async function showCalls(request: CallsRequest): Promise<HandlerResult> {
       usage.page(asked, { size: PAGE_SIZE, ...(before !== undefined && { before }) }),
       usage.sums(asked),
     ]));
-  const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
-  const body = html`${pageHead({ above: [{ path: back, label: 'Usage' }], title: 'Calls' })}
+  const kept = shownParameters(query);
+  const lede = 'Each call with its tokens and its cost, the newest first.';
+  const body = html`${usageHead({ page: 'calls', title: 'Calls', lede, margins, kept })}
   ${
     found
       ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
@@ -87,6 +88,7 @@ function renderCalls({ deps }: Pick<PageRequest, 'deps'>, { query, scope, before
             margins,
             keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
             showAccounts: scope.accounts.length > 1,
+            from: withParameters(PATH, { ...shownParameters(query), before: before ?? '' }),
           })
     }
     ${renderPager(query, before, page)}`;

@@ -8,8 +8,10 @@ import type { Names } from '../queries/names.ts';
 import { withParameters } from '../paths.ts';
 import { filters, selectFilter, suggestedFilter, dayFilters } from '../components/filters.ts';
 
+export const CALLS_PATH = '/usage/calls';
+
 export interface FilterView {
-  /** "/usage" or "/usage/calls". */
+  /** Of one of Usage's pages. */
   readonly path: string;
   readonly query: UsagePageQuery;
   readonly names: Names;
@@ -17,6 +19,8 @@ export interface FilterView {
   readonly models: readonly string[];
   /** Other parameters that are kept. */
   readonly kept: Readonly<Record<string, string>>;
+  /** Stands in place of the choice of how calls ended. */
+  readonly status?: Html;
 }
 
 export function renderFilterForm(view: FilterView): Html {
@@ -26,9 +30,13 @@ export function renderFilterForm(view: FilterView): Html {
     names: { scope, groups },
     models,
     kept,
+    status = callStatusFilter(query.status, { refused: path === CALLS_PATH }),
   } = view;
-  const suggested = (label: string, name: 'account' | 'key' | 'model', suggestions: readonly string[]): Html =>
-    suggestedFilter({ label, name, value: query[name], suggestions });
+  const suggested = (
+    label: string,
+    name: 'account' | 'key' | 'model' | 'channel',
+    suggestions: readonly string[],
+  ): Html => suggestedFilter({ label, name, value: query[name], suggestions });
   return filters(
     {
       action: path,
@@ -42,7 +50,8 @@ export function renderFilterForm(view: FilterView): Html {
       suggested('Key', 'key', [...scope.keys.values()].map(({ id }) => id).sort()),
       suggested('Model', 'model', models),
       selectFilter({ label: 'Group', name: 'group', all: 'All', options: [...groups], chosen: query.group }),
-      callStatusFilter(query.status),
+      ...(query.channel === '' ? [] : [suggested('Channel', 'channel', [])]),
+      status,
       dayFilters(query.since.slice(0, 10), query.until.slice(0, 10)),
     ],
   );

@@ -43,8 +43,6 @@ export interface UsagePageView extends ChartView {
   /** Suggestions. */
   readonly models: readonly string[];
   readonly figures: MonthSummary;
-  /** The person may see margins. */
-  readonly margins: boolean;
 }
 
 const SPLIT_WORDS = { model: 'Model', key: 'Key', group: 'Group', account: 'Account' } as const;
@@ -55,7 +53,6 @@ export function renderUsage(view: UsagePageView): Html {
   const { query, names, models, series } = view;
   const ranking = rank(series.sums, query.show);
   const kept = viewParameters(query);
-  const margins = withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) });
   return html`${renderMonthSummary(view.figures)} ${renderRanges('/usage', query, kept)}
     ${renderFilterForm({ path: '/usage', query, names, models, kept })}
     ${
@@ -66,9 +63,7 @@ export function renderUsage(view: UsagePageView): Html {
     ${renderMissing(series, query.sinceMs)}
     <div class="bar-line">
       <p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
-      <p>
-        ${view.margins ? html`<a href="${margins}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a>
-      </p>
+      <p><a href="${callsPath(query)}">All calls</a></p>
     </div>
     ${
       ranking.all.calls === 0

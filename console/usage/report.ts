@@ -14,7 +14,8 @@ import type { UsageScope } from '../queries/usage-scope.ts';
 import { renderUsage } from './report-view.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { renderLedgerNotice } from '../components/ledger-notice.ts';
-import { pageHead } from '../components/page.ts';
+import { shownParameters } from './filter-form.ts';
+import { usageHead } from './head.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -24,9 +25,12 @@ async function showUsage(request: PageRequest<{ readonly query: typeof USAGE_QUE
     nowMs,
   } = request;
   const query = parseUsageQuery(request.query, nowMs);
-  const scope = await readScope(request);
-  const body = html`${pageHead({
+  const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
+  const body = html`${usageHead({
+    page: 'report',
     title: 'Usage',
+    margins,
+    kept: shownParameters(query),
     lede: 'What calls cost, as the ledger has recorded them. Days begin at midnight, UTC.',
   })}
   ${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotice('Missing')}`;
@@ -57,7 +61,6 @@ async function renderBody(request: PageRequest, { usage, query, scope }: Asked):
       models: modelNames(deps.resources().modelRoutes),
       series,
       figures: monthSummary(days.sums, nowMs),
-      margins: await seesMargins(request),
     });
   } catch (error) {
     if (error instanceof LedgerUnavailable) return renderLedgerNotice('Unavailable');

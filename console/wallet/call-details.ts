@@ -7,7 +7,9 @@ import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ActivityEntry } from '#activity/activity.ts';
-import { renderStatus } from '../components/calls-table.ts';
+import type { ObjectRef } from '../access/access.ts';
+import { accountPath, modelPath, routePath } from '../paths.ts';
+import { linkedKey, renderStatus } from '../components/calls-table.ts';
 import { whyRefused } from '../components/refusals.ts';
 import { renderMargin, renderUpstreamCost } from '../components/margin.ts';
 import { notice } from '../components/notice.ts';
@@ -17,6 +19,14 @@ import type { Fact } from '../components/facts.ts';
 import { facts } from '../components/facts.ts';
 
 export interface CallView {
+  /** The account. */
+  readonly ref: ObjectRef;
+  /** The person may read the account, and not one of its keys alone. */
+  readonly seesAccount: boolean;
+  /** The person may see routes, which channels lead to. */
+  readonly seesRoutes: boolean;
+  /** Whether a model has a price, and so a page. */
+  readonly isPriced: (model: string) => boolean;
   /** The ledger's; undefined: the call was refused before it cost anything. */
   readonly record: UsageRecord | undefined;
   /** Undefined: not kept any more. */
@@ -78,24 +88,49 @@ function renderError({ entry }: CallView): Html {
   );
 }
 
-/** A deleted key keeps the name that the record has. */
-function keyLabel({ names, record }: CallView, keyUid: string): string {
-  return names.get(keyUid) ?? record?.keyName ?? keyUid;
+/** The id with a button that copies it. */
+function renderId(callId: string): Html {
+  return html`<code id="call-id">${callId}</code>
+    <button type="button" class="button small" data-copy="call-id" hidden>Copy<span class="vh"> the id</span></button>`;
+}
+
+/** A deleted key keeps the name that the record has, and has no page. */
+function renderKey({ ref, names, record }: CallView, keyUid: string): Html {
+  const name = names.get(keyUid);
+  return name === undefined ? html`<bdi>${record?.keyName ?? keyUid}</bdi>` : linkedKey(ref, name);
+}
+
+function renderAccount({ ref, seesAccount }: CallView): Html {
+  const name = html`<bdi>${ref.namespace}/${ref.name}</bdi>`;
+  return seesAccount ? html`<a href="${accountPath(ref)}">${name}</a>` : name;
+}
+
+function renderModel({ isPriced }: CallView, model: string | undefined): Html | undefined {
+  if (model === undefined || !isPriced(model)) return bdi(model);
+  return html`<a href="${modelPath(model)}"><bdi>${model}</bdi></a>`;
+}
+
+/** A channel leads to its route, for those who may see it. */
+function renderChannel(channel: string, { seesRoutes }: CallView): Html {
+  const name = html`<code>${channel}</code>`;
+  const route = channel.slice(0, Math.max(0, channel.indexOf('/')));
+  return seesRoutes && route !== '' ? html`<a href="${routePath(route)}">${name}</a>` : name;
 }
 
 function renderFacts(view: CallView): Html {
-  const { record, entry, groups } = view;
+  const { record, entry } = view;
   const { callId, keyUid, model } = record ?? entry ?? { callId: '', keyUid: '', model: undefined };
   return facts(
     [
-      ['Id', html`<code>${callId}</code>`],
+      ['Id', renderId(callId)],
       ['Time', renderTime(record?.createdMs ?? entry?.atMs ?? 0)],
-      ['Key', html`<bdi>${keyLabel(view, keyUid)}</bdi>`],
-      ['Model', bdi(model)],
+      ['Key', renderKey(view, keyUid)],
+      ['Account', renderAccount(view)],
+      ['Model', renderModel(view, model)],
       ['Status', record ? renderStatus(record) : html`<span class="dot bad">Refused</span>`],
       ...factsOfEntry(entry),
       ['Duration', durationOf(record, entry)],
-      ...(record ? factsOfRecord(record, groups) : []),
+      ...(record ? factsOfRecord(record, view) : []),
     ],
     'call-facts',
   );
@@ -111,11 +146,15 @@ function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
   ];
 }
 
-function factsOfRecord({ group, channel, catalog, labels }: UsageRecord, groups: CallView['groups']): readonly Fact[] {
+function factsOfRecord({ group, channel, catalog, labels }: UsageRecord, view: CallView): readonly Fact[] {
+  const [, catalogName = catalog, generation = ''] = /^[^/]*\/(.*)@(\d+)$/.exec(catalog) ?? [];
   return [
-    ['Group', bdi(groups.get(group) ?? group)],
-    ['Channel', html`<code>${channel}</code>`],
-    ['Price of', html`<code>${catalog}</code>`],
+    ['Group', bdi(view.groups.get(group) ?? group)],
+    ['Channel', renderChannel(channel, view)],
+    [
+      'Price of',
+      html`catalog <code>${catalogName}</code>${generation === '' ? NOTHING : html`, version ${generation}`}`,
+    ],
     ['Labels', bdi(labels)],
   ];
 }

@@ -74,7 +74,7 @@ function renderFilter({ ref, filter, names, models, wholeAccount }: CallsView): 
     [
       ...(wholeAccount ? [key] : []),
       suggestedFilter({ label: 'Model', name: 'model', value: filter.model, suggestions: models }),
-      callStatusFilter(filter.status),
+      callStatusFilter(filter.status, { refused: true }),
       dayFilters(filter.since, filter.until),
     ],
   );

@@ -13,6 +13,8 @@ import { CALLS_QUERY, momentsOf, parseCallFilter } from './query.ts';
 import type { CallListFilter } from './query.ts';
 import { callQueryOf, keyNames, readVisibleCalls } from '../queries/visible-calls.ts';
 import type { VisibleCalls } from '../queries/visible-calls.ts';
+import { REFUSED } from '../components/calls-table.ts';
+import { accountPath } from '../paths.ts';
 import { renderWalletHead } from './head.ts';
 import { renderLedgerNotice } from '../components/ledger-notice.ts';
 import { renderCalls } from './calls-view.ts';
@@ -30,6 +32,7 @@ async function showCalls(request: CallsRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
   const { ref, account, key, unknownKey } = visible;
   const filter = parseCallFilter(request.query);
+  if (request.query.status === REFUSED) return { redirect: accountPath(ref, 'refused', { key: filter.key }) };
   const { before } = request.query;
   const { usage } = request.deps;
   const query = queryOf(visible, filter);

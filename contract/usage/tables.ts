@@ -23,6 +23,8 @@ export interface CallFilter {
   readonly model?: string;
   /** The serving group. The daily sums are not kept by group. */
   readonly group?: string;
+  /** "route/channel". The daily sums are not kept by channel. */
+  readonly channel?: string;
   readonly status?: CallStatus;
 }
 
@@ -57,15 +59,30 @@ export interface DayTotal extends Omit<DaySum, 'day' | 'keyUid' | 'model'> {
   readonly name: string;
 }
 
-/** What the calls of a model on a channel were billed, and what they cost the platform. */
-export interface MarginSum {
+/** What calls of the same names were billed, and what they cost the platform. */
+export interface MarginSum extends MarginNames {
+  readonly calls: number;
+  /** Includes cached and written tokens. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly billedNanoUsd: bigint;
+  /**
+   * The calls whose cost is known, and of these what was billed and what they cost. A failed call that was not billed
+   * is one of them, and cost nothing.
+   */
+  readonly known: { readonly calls: number; readonly billedNanoUsd: bigint; readonly upstreamNanoUsd: bigint };
+}
+
+/** The names that calls are summed by. */
+export interface MarginNames {
+  readonly account: string;
   readonly model: string;
   /** "route/channel" */
   readonly channel: string;
-  readonly calls: number;
-  readonly billedNanoUsd: bigint;
-  /** The calls whose cost is known, and of these what was billed and what they cost. */
-  readonly known: { readonly calls: number; readonly billedNanoUsd: bigint; readonly upstreamNanoUsd: bigint };
+  readonly keyUid: string;
+  readonly group: string;
+  /** As the record has them; "": there were none. */
+  readonly labels: string;
 }
 
 /** The attribute by which a day's calls are summed. */
@@ -76,7 +93,8 @@ export type CallOrder = 'OldestFirst' | 'NewestFirst';
 const COLUMNS = RECORD_COLUMNS.join(', ');
 const DAY_FILTER = `(:key IS NULL OR key_uid = :key) AND (:model IS NULL OR model = :model)
   AND (:status IS NULL OR status = :status)`;
-const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)`;
+const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)
+  AND (:channel IS NULL OR channel = :channel)`;
 const IN_RANGE = `account = :account AND (created_ms, call_id) >= (:fromMs, :fromId)
   AND (created_ms, call_id) < (:toMs, :toId)`;
 const ORDER: Readonly<Record<CallOrder, string>> = {
@@ -84,6 +102,9 @@ const ORDER: Readonly<Record<CallOrder, string>> = {
   NewestFirst: 'ORDER BY created_ms DESC, call_id DESC',
 };
 const DAYS = 'account = :account AND day >= :fromDay AND day <= :toDay';
+
+/** A call that failed before it was billed cost the platform nothing. */
+const COST_KNOWN = `(upstream_cost_nano_usd IS NOT NULL OR (status = 'Failed' AND cost_nano_usd = 0))`;
 
 /** The statements; tests check their query plans. */
 export const USAGE_QUERIES = {
@@ -99,9 +120,10 @@ export const USAGE_QUERIES = {
   intervals: `SELECT created_ms / :lengthMs, key_uid, model, group_name, count(*), sum(cost_nano_usd),
     sum(input + cached + cache_write_5m + cache_write_1h), sum(output)
     FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3, 4`,
-  margins: `SELECT model, channel, count(*), sum(cost_nano_usd), count(upstream_cost_nano_usd),
-    sum(CASE WHEN upstream_cost_nano_usd IS NULL THEN 0 ELSE cost_nano_usd END),
-    sum(coalesce(upstream_cost_nano_usd, 0)) FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2`,
+  margins: `SELECT account, model, channel, key_uid, group_name, labels, count(*),
+    sum(input + cached + cache_write_5m + cache_write_1h), sum(output), sum(cost_nano_usd),
+    sum(${COST_KNOWN}), sum(CASE WHEN ${COST_KNOWN} THEN cost_nano_usd ELSE 0 END),
+    sum(coalesce(upstream_cost_nano_usd, 0)) FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3, 4, 5, 6`,
   dayTotals: (column: 'model' | 'key_uid' | 'account') => `SELECT ${column}, sum(calls), sum(cost_nano_usd),
     sum(input_tokens), sum(output_tokens) FROM usage_days WHERE account = :account AND day = :day AND ${DAY_FILTER}
     GROUP BY ${column}`,
@@ -221,7 +243,7 @@ function dayParameters({ account, keyUid, model, status }: CallFilter): Record<s
 }
 
 function filterParameters(filter: CallFilter): Record<string, string | null> {
-  return { ...dayParameters(filter), group: filter.group ?? null };
+  return { ...dayParameters(filter), group: filter.group ?? null, channel: filter.channel ?? null };
 }
 
 function rangeParameters({ from, to }: CallRange): Record<string, string | number> {
@@ -244,9 +266,15 @@ function decodeSum(row: Row): DaySum {
 function decodeMargin(row: Row): MarginSum {
   const read = new RowReader(row);
   return {
+    account: read.text(),
     model: read.text(),
     channel: read.text(),
+    keyUid: read.text(),
+    group: read.text(),
+    labels: read.text(),
     calls: read.count(),
+    inputTokens: read.count(),
+    outputTokens: read.count(),
     billedNanoUsd: read.amount(),
     known: { calls: read.count(), billedNanoUsd: read.amount(), upstreamNanoUsd: read.amount() },
   };

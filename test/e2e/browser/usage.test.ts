@@ -7,7 +7,7 @@ import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { TEST_NOW_MS } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import { refusedEntry, servedEntry } from '../../unit/dataplane/activity/entries.ts';
-import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
+import { activityOf, manyCalls, ROUTE_WITH_COST, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
 import type { WalletStand } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
@@ -27,19 +27,23 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     const records: UsageRecord[] = [];
     const entries: ActivityEntry[] = [];
     const counts: RefusalCount[] = [];
-    stand = walletStand(usageBook(records), [], activityOf(entries, counts));
+    stand = walletStand(usageBook(records), [ROUTE_WITH_COST], activityOf(entries, counts));
     const uids = ['ci', 'app'].map((name) => stand.world.apiKey('team-a', name).metadata.uid ?? '');
     fill({ records, entries, counts, uids });
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
     stage = await openStage(chromium.path);
-    visitor = await stage.visitor();
-    const { page } = visitor;
+    visitor = await visitorAs('alice');
+  });
+  async function visitorAs(token: string): Promise<Visitor> {
+    const signedIn = await stage.visitor();
+    const { page } = signedIn;
     await page.goto(`${url}/sign-in`);
-    await page.locator('input[name=token]').fill('alice');
+    await page.locator('input[name=token]').fill(token);
     await page.locator('main button[type=submit]').click();
     await page.waitForURL(`${url}/keys`);
-  });
+    return signedIn;
+  }
   afterAll(async () => {
     await stage.close();
     await stand.app.close();
@@ -63,7 +67,8 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
     await page.getByRole('heading', { name: 'Cost by day and model' }).waitFor();
     await inspect('usage');
-    for (const name of ['Key', 'Calls', '7 days', 'Hour']) await page.getByRole('link', { name, exact: true }).click();
+    for (const name of ['Key', 'Calls', '7 days', 'Hour'])
+      await page.locator('.segments').getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { name: 'Calls by hour and key' }).waitFor();
     await inspect('usage-by-hour');
     const part = page.locator('.stacked a', { has: page.locator('title', { hasText: 'team-a/ci' }) }).last();
@@ -75,6 +80,67 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     assert.equal(await page.locator('.calls tbody tr').count(), Number.parseInt(calls, 10));
     await page.goto(`${url}/usage/calls?by=key&model=gpt-5-mini`);
     await inspect('usage-calls');
+  });
+
+  test('fits calls with all columns of cost into 1,280 pixels, and into a tablet', async () => {
+    const { page, inspect } = await visitorAs('petra');
+    for (const path of ['/usage/calls?since=2026-08-01', '/usage/refused?since=2026-08-01', `${PATH}/calls`]) {
+      await page.goto(url + path);
+      for (const width of [1280, 1024]) {
+        await page.setViewportSize({ width, height: 860 });
+        const box = await page
+          .locator('.table-box:has(.calls)')
+          .evaluate((each) => each.scrollWidth - each.clientWidth);
+        assert.equal(box, 0, `${path} at ${width}: the table is wider than its box`);
+        // a model's name has room for a word, and is not broken within it
+        const narrowest = await page
+          .locator('.calls td[data-label="Model"]')
+          .evaluateAll((cells) => Math.min(...cells.map((cell) => cell.getBoundingClientRect().width)));
+        assert.ok(narrowest >= 110, `${path} at ${width}: ${narrowest} px for a model`);
+      }
+    }
+    await page.goto(`${url}/usage/calls?since=2026-08-01`);
+    await inspect('usage-calls-with-margins');
+    await page.goto(`${url}/usage/refused?since=2026-08-01`);
+    await inspect('usage-refused');
+  });
+
+  test('downloads the month by team in three clicks, and prints it whole', async () => {
+    const { page, inspect } = await visitorAs('petra');
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('link', { name: 'Months', exact: true }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download as CSV' }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), 'usage-2026-11.csv');
+    await inspect('usage-months');
+    // A4 across, without its margins
+    await page.setViewportSize({ width: 1032, height: 700 });
+    await page.emulateMedia({ media: 'print' });
+    assert.equal(await page.evaluate("document.querySelector('.month').scrollWidth > innerWidth"), false);
+    assert.equal(await page.evaluate(displayOf('.month tfoot')), 'table-row-group');
+    await page.goto(`${url}/usage?since=2026-08-01`);
+    const folded = page.locator('details.fold > :not(summary)');
+    assert.ok((await folded.count()) > 0);
+    for (const part of await folded.all()) assert.ok(((await part.boundingBox())?.height ?? 0) > 20);
+    // A4 upright: a table stays one
+    await page.setViewportSize({ width: 718, height: 1000 });
+    assert.equal(await page.evaluate(displayOf('.usage-names tbody tr')), 'table-row');
+  });
+
+  test('tells why a call was refused in three clicks, and goes back', async () => {
+    const { page } = await visitorAs('petra');
+    await page.goto(`${url}/keys`);
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('link', { name: 'Refused', exact: true }).click();
+    await page.locator('.refused th a').first().click();
+    await page.getByText('Refused: Out of credit').waitFor();
+    await page
+      .getByRole('navigation', { name: 'Where this page is' })
+      .getByRole('link', { name: 'Refused calls' })
+      .click();
+    await page.waitForURL(/\/usage\/refused/);
   });
 
   test("shows a key's own chart, refusals and calls", async () => {
@@ -96,6 +162,10 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
   });
 });
 
+function displayOf(selector: string): string {
+  return `getComputedStyle(document.querySelector('${selector}')).display`;
+}
+
 interface Filled {
   readonly records: UsageRecord[];
   readonly entries: ActivityEntry[];
@@ -105,7 +175,15 @@ interface Filled {
 
 function fill({ records, entries, counts, uids }: Filled): void {
   const [ci = '', app = ''] = uids;
-  records.push(...manyCalls(400, uids).map((record) => ({ ...record, group: 'main' })));
+  const long = ['Qwen/Qwen3-Coder-480B-A35B-Instruct', 'claude-sonnet-4-5-20250929-long-context'];
+  records.push(
+    ...manyCalls(400, uids).map((record, at) => ({
+      ...record,
+      group: 'main',
+      model: long[at % 7] ?? record.model,
+      ...(at % 3 > 0 && { upstreamCostNanoUsd: (record.costNanoUsd * 8n) / 10n }),
+    })),
+  );
   const latest = records.toSorted((a, b) => b.createdMs - a.createdMs)[0];
   assert.ok(latest);
   entries.push(

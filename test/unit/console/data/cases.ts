@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { CallStatus, UsageRecord } from '#usage/record.ts';
 import { comparePositions } from '../../../../console/data/call-search.ts';
-import type { CallQuery, SpendingSum, UsageStore } from '../../../../console/data/usage.ts';
+import type { MarginSum } from '#usage/tables.ts';
+import type { CallQuery, MarginName, SpendingSum, UsageStore } from '../../../../console/data/usage.ts';
+import { marginsOf } from '../wallet/stand.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 export const DAY_MS = 86_400_000;
@@ -49,6 +51,7 @@ export const query: fc.Arbitrary<CallQuery> = fc
     model: optional([...MODELS, 'no-model']),
     keysOf: optional([{ 'team-a/main': ['key-1', 'key-3'], 'team-b/main': [] }]),
     group: optional(['main', 'vip']),
+    channel: optional(['route/direct', 'route/spare']),
     status: optional<CallStatus>([...SETTLED, 'Refunded', 'Running']),
     sinceMs: fc.option(moment, { nil: undefined }),
     untilMs: fc.option(moment, { nil: undefined }),
@@ -57,11 +60,12 @@ export const query: fc.Arbitrary<CallQuery> = fc
 
 type Given = { readonly [F in keyof CallQuery]: CallQuery[F] | undefined } & Pick<CallQuery, 'accounts'>;
 
-function asQuery({ accounts, keysOf, keyUid, model, group, status, sinceMs, untilMs }: Given): CallQuery {
+function asQuery({ accounts, keysOf, keyUid, model, group, channel, status, sinceMs, untilMs }: Given): CallQuery {
   return {
     accounts,
     ...(keysOf !== undefined && { keysOf }),
     ...(group !== undefined && { group }),
+    ...(channel !== undefined && { channel }),
     ...(keyUid !== undefined && { keyUid }),
     ...(model !== undefined && { model }),
     ...(status !== undefined && { status }),
@@ -76,7 +80,7 @@ export function recordOf(call: PlannedCall, callId: string): UsageRecord {
     ...rest,
     callId,
     group: call.costNanoUsd % 2n === 0n ? 'main' : 'vip',
-    channel: 'route/direct',
+    channel: call.tokens.output % 2 === 0 ? 'route/direct' : 'route/spare',
     catalog: 'model-gateway/prices@1',
     tokens: { ...tokens, cacheWrite5m: 3, cacheWrite1h: 2 },
     usageSource: 'Provider',
@@ -129,8 +133,29 @@ export async function checkBook(
         expected.toSorted(([a], [b]) => (a < b ? -1 : 1)),
       );
     }
+  for (const by of MARGINS) {
+    const { sums } = await book.margins(asked, by);
+    assert.deepEqual(named(sums, by), named(marginsOf(wanted, by), by));
+  }
   assert.deepEqual(await Array.fromAsync(book.records(asked)), wanted);
   assert.deepEqual(await pagesOf(book, asked, size), wanted.toReversed());
+}
+
+const MARGINS: readonly (readonly MarginName[])[] = [
+  ['model', 'channel'],
+  ['account', 'model'],
+  ['keyUid', 'group'],
+  [],
+];
+
+/** Sums by the names that they were asked by, in an order of their own; other names are any call's. */
+function named(sums: readonly MarginSum[], by: readonly MarginName[]): (readonly [string, object])[] {
+  return sums
+    .map(({ calls, billedNanoUsd, known, ...sum }) => {
+      const names = JSON.stringify(by.map((name) => sum[name]));
+      return [names, { calls, billedNanoUsd, known }] as const;
+    })
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 async function pagesOf(book: UsageStore, asked: CallQuery, size: number): Promise<UsageRecord[]> {
@@ -147,7 +172,7 @@ async function pagesOf(book: UsageStore, asked: CallQuery, size: number): Promis
 
 function isWanted(
   record: UsageRecord,
-  { accounts, keysOf = {}, keyUid, model, group, status, sinceMs = 0, untilMs = Infinity }: CallQuery,
+  { accounts, keysOf = {}, keyUid, model, group, channel, status, sinceMs = 0, untilMs = Infinity }: CallQuery,
 ): boolean {
   return (
     accounts.includes(record.account) &&
@@ -156,6 +181,7 @@ function isWanted(
       [keyUid, record.keyUid],
       [model, record.model],
       [group, record.group],
+      [channel, record.channel],
       [status, record.status],
     ].every(([wish, is]) => wish === undefined || wish === is) &&
     record.createdMs >= sinceMs &&

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
+import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
 import { formatCompact, formatMark, roundUp, scaleEnd } from '../../../../console/components/scale.ts';
 import type { SeriesSum } from '../../../../console/data/usage.ts';
 import { parseQuery } from '../../../../console/request-schema.ts';
@@ -13,7 +14,8 @@ import { columnsOf, parseUsageQuery } from '../../../../console/queries/usage-qu
 import { measured, rank } from '../../../../console/queries/ranked.ts';
 import { buildResources } from '../../../../contract/objects/resources.ts';
 import { TEST_NOW_MS } from '../../../support/console-access.ts';
-import { call, manyCalls, usageBook, walletStand } from '../wallet/stand.ts';
+import { refusedEntry } from '../../dataplane/activity/entries.ts';
+import { activityOf, call, manyCalls, ROUTE_WITH_COST, usageBook, walletStand } from '../wallet/stand.ts';
 import type { WalletStand } from '../wallet/stand.ts';
 
 const DAY_MS = 86_400_000;
@@ -298,17 +300,140 @@ describe('the page', () => {
   });
 });
 
-describe('margins', () => {
-  const priced = (cost?: object): unknown => ({
+describe('refused calls of all accounts', () => {
+  const today = Math.floor(TEST_NOW_MS / DAY_MS);
+  const entries: ActivityEntry[] = [];
+  const counts: RefusalCount[] = [];
+  const route = {
     apiVersion: 'modelgateway.dev/v1alpha1',
     kind: 'ModelRoute',
     metadata: { namespace: 'model-gateway', name: 'anthropic' },
     spec: {
       models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }],
-      channels: [{ name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example', ...(cost && { cost }) }],
+      channels: [{ name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example' }],
     },
+  };
+  let stand: WalletStand;
+  let ci = '';
+
+  beforeAll(() => {
+    const records: UsageRecord[] = [];
+    stand = walletStand(usageBook(records), [route], activityOf(entries, counts));
+    ci = stand.world.apiKey('team-a', 'ci').metadata.uid ?? '';
+    const theirs = stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '';
+    records.push(call('req_served', ci), call('req_elsewhere', ci, { channel: 'anthropic/spare' }));
+    const of = (account: string, keyUid: string, errorCode: string) => ({ account, keyUid, errorCode });
+    entries.push(
+      refusedEntry('req_limit', { ...of('team-a/main', ci, 'insufficient_quota'), atMs: TEST_NOW_MS - 1_000 }),
+      refusedEntry('req_rate', {
+        ...of('team-b/main', theirs, 'rate_limit_exceeded'),
+        atMs: TEST_NOW_MS - 2_000,
+        model: 'gpt-5-mini',
+      }),
+    );
+    counts.push(
+      { ...of('team-a/main', ci, 'insufficient_quota'), day: today, calls: 638 },
+      { ...of('team-b/main', theirs, 'rate_limit_exceeded'), day: today - 1, calls: 46 },
+      { ...of('team-b/main', theirs, 'insufficient_quota'), day: today - 20, calls: 5 },
+    );
   });
-  const withCost = priced({ catalogRef: { name: 'costs' } });
+  afterAll(() => stand.app.close());
+  const see = async (token: string, query = '') => textOf((await stand.see(token, `/usage/refused${query}`)).body);
+
+  it('are counted by account and reason, and add up', async () => {
+    const text = await see('paul');
+    assert.match(text, /689 refused calls · 2026/);
+    assert.match(
+      text,
+      /Account Spending limit reached Too many at once All team-a\/main 638 0 638 team-b\/main 5 46 51 All 643 46 689/,
+    );
+    assert.match(text, /req_limit ci team-a\/main .*req_rate theirs team-b\/main gpt-5-mini/);
+  });
+
+  it('are narrowed by reason, model, account and time', async () => {
+    assert.match(await see('paul', '?reason=Too+many+at+once'), /46 refused calls · .*req_rate/);
+    assert.doesNotMatch(await see('paul', '?reason=Too+many+at+once'), /req_limit/);
+    assert.doesNotMatch(await see('paul', '?model=gpt-5-mini'), /req_limit|689/);
+    assert.match(await see('paul', '?account=team-b%2Fmain&range=7d'), /46 refused calls · .*req_rate/);
+    assert.match(await see('paul', '?range=today'), /638 refused calls/);
+  });
+
+  it("are only those of a person's own accounts and keys", async () => {
+    for (const [token, text] of [
+      ['alice', await see('alice')],
+      ['ulla', await see('ulla')],
+    ] as const) {
+      assert.match(text, /638 refused calls/, token);
+      assert.doesNotMatch(text, /team-b|req_rate/, token);
+    }
+    assert.match(await see('alice', '?account=team-b%2Fmain'), /0 refused calls/);
+    assert.match(await see('nobody'), /0 refused calls/);
+  });
+
+  it('are the status "Refused" of the lists of calls, with the same filter', async () => {
+    for (const [path, location] of [
+      ['/usage/calls?status=Refused&model=gpt-5-mini&range=7d', '/usage/refused?model=gpt-5-mini&range=7d'],
+      ['/wallet/team-a/main/calls?status=Refused&key=ci', '/wallet/team-a/main/refused?key=ci'],
+    ] as const)
+      assert.equal((await stand.see('alice', path)).headers['location'], location);
+  });
+
+  it('say so where their store is missing or down', async () => {
+    const down = { ...activityOf([]), refusals: () => Promise.reject(new Error('down')) };
+    for (const [activity, words] of [
+      [down, /cannot be shown at the moment/],
+      [undefined, /has not been told where refused calls/],
+    ] as const) {
+      const other = walletStand(usageBook([]), [], activity);
+      assert.match((await other.see('alice', '/usage/refused')).body, words);
+      await other.app.close();
+    }
+  });
+
+  it('lead from a call to its key, account, model and channel, and back to the list with its filter', async () => {
+    const { body: list } = await stand.see('petra', '/usage/calls?model=claude-sonnet-4-5&since=2026-08-01');
+    assert.match(list, /href="\/keys\/team-a\/ci"/);
+    assert.match(list, /href="\/models\/claude-sonnet-4-5"/);
+    const [, href = ''] = /class="main"><a href="([^"]*req_served[^"]*)"/.exec(list) ?? [];
+    const { body } = await stand.see('petra', href.replaceAll('&amp;', '&'));
+    for (const link of ['/keys/team-a/ci', '/wallet/team-a/main', '/routes#route-anthropic'])
+      assert.ok(body.includes(`href="${link}"`), link);
+    assert.match(body, /<a href="\/usage\/calls\?model=claude-sonnet-4-5&amp;since=2026-08-01"><bdi>Calls<\/bdi>/);
+    // people who may not see routes get no link to one
+    assert.doesNotMatch((await stand.see('alice', href.replaceAll('&amp;', '&'))).body, /routes#/);
+  });
+
+  it('lead nowhere else, whatever an address says', async () => {
+    const at = `at=${TEST_NOW_MS - 3_600_000}&uid=${ci}`;
+    for (const from of [
+      '//evil.example',
+      'https://evil.example/usage/calls',
+      '/usage/callsX',
+      '/\\evil',
+      'javascript:x',
+    ]) {
+      const path = `/wallet/team-a/main/calls/req_served?${at}&from=${encodeURIComponent(from)}`;
+      assert.ok(!(await stand.see('alice', path)).body.includes(from), from);
+    }
+  });
+
+  it('have calls by channel, which routes lead to', async () => {
+    assert.match((await stand.see('petra', '/routes')).body, /href="\/usage\/calls\?channel=anthropic%2Fdirect"/);
+    const { body } = await stand.see('petra', '/usage/calls?channel=anthropic%2Fdirect');
+    assert.match(body, /req_served/);
+    assert.doesNotMatch(body, /req_elsewhere/);
+    assert.match(body, /name="channel" value="anthropic\/direct"/);
+  });
+});
+
+describe('margins', () => {
+  const withoutCost = {
+    ...ROUTE_WITH_COST,
+    spec: {
+      ...ROUTE_WITH_COST.spec,
+      channels: ROUTE_WITH_COST.spec.channels.map((channel) => ({ ...channel, cost: undefined })),
+    },
+  };
   const records = [call('req_known', 'uid-ci', { upstreamCostNanoUsd: 25_500_000n }), call('req_unknown', 'uid-ci')];
   const at = `at=${TEST_NOW_MS - 3_600_000}`;
   const PAGES = [
@@ -321,7 +446,7 @@ describe('margins', () => {
   ];
 
   it('are shown to the platform team only, on every page and in every download', async () => {
-    const stand = walletStand(usageBook(records), [withCost]);
+    const stand = walletStand(usageBook(records), [ROUTE_WITH_COST]);
     for (const path of PAGES) {
       const seen = await stand.see('petra', path);
       assert.equal(seen.status, 200, path);
@@ -339,10 +464,10 @@ describe('margins', () => {
   });
 
   it('show what is unknown, and are absent if no channel states its cost', async () => {
-    const stand = walletStand(usageBook(records), [withCost]);
-    assert.match(textOf((await stand.see('petra', '/usage/margins')).body), /of 1 call(?!s)/);
+    const stand = walletStand(usageBook(records), [ROUTE_WITH_COST]);
+    assert.match(textOf((await stand.see('petra', '/usage/margins')).body), /\$0\.0210 1 call \$0\.0255 −\$0\.0045/);
     assert.match(textOf((await stand.see('petra', '/usage/calls?since=2026-08-01')).body), /unknown unknown/);
-    const without = walletStand(usageBook(records), [priced()]);
+    const without = walletStand(usageBook(records), [withoutCost]);
     for (const path of PAGES.slice(0, -1))
       assert.doesNotMatch((await without.see('petra', path)).body, /0\.0255|upstream_cost|>Margin</, path);
     assert.equal((await without.see('petra', '/usage/margins')).status, 404);

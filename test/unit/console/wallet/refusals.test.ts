@@ -279,7 +279,16 @@ describe('a key whose last call was refused for lack of money', () => {
 describe('the page of one call', () => {
   it('knows the path of every endpoint that calls a model', () => {
     const calls = ENDPOINTS.filter((name) => name !== 'other' && reportedEndpoint(name).isCall);
-    const view = { record: undefined, names: new Map<string, string>(), margins: false, groups: new Map() };
+    const view = {
+      ref: { namespace: 'team-a', name: 'main' },
+      record: undefined,
+      names: new Map<string, string>(),
+      margins: false,
+      groups: new Map(),
+      seesAccount: true,
+      seesRoutes: false,
+      isPriced: () => false,
+    };
     for (const endpoint of calls) {
       const { markup } = renderCallDetails({ ...view, entry: servedEntry('req', { endpoint }) });
       assert.match(textOf(markup), /Endpoint (?:GET|POST) \/v1/, endpoint);
@@ -293,7 +302,10 @@ describe('the page of one call', () => {
     const { body: list } = await stand.see('alice', '/wallet/team-a/main/calls');
     assert.ok(list.includes(`/wallet/team-a/main/calls/req_ok?at=${at}&amp;uid=${ci}`));
     const text = textOf((await open('req_ok', ci)).body);
-    assert.match(text, /Id req_ok Time .* Key ci Model claude-sonnet-4-5 Status Succeeded HTTP status 200/);
+    assert.match(
+      text,
+      /Id req_ok Copy the id Time .* Key ci Account team-a\/main Model claude-sonnet-4-5 Status Succeeded HTTP/,
+    );
     assert.match(text, /Endpoint POST \/v1\/messages, streamed Time to first token 410 ms Duration 2\.3 s/);
     assert.match(text, /Input 2,000 \$3\.00 per million \$0\.006000 Cached input 10,000 \$0\.30 per million \$0\.003/);
     assert.match(

@@ -7,7 +7,14 @@ import { SHORTAGE_CODES } from '#activity/activity.ts';
 import type { ChannelDoctor } from '../../../../console/route.ts';
 import { buildConsole } from '../../../../console/server.ts';
 import { buildResources } from '../../../../contract/objects/resources.ts';
-import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/data/usage.ts';
+import type {
+  CallPage,
+  CallQuery,
+  MarginName,
+  SpendingSum,
+  SpendingSums,
+  UsageStore,
+} from '../../../../console/data/usage.ts';
 import { createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture } from '../../../support/console-access.ts';
 import { bodyOf, csrfIn, FORM_HEADERS, signIn } from '../stand.ts';
@@ -36,6 +43,19 @@ export function accountManifest(
   };
 }
 
+/** States what it costs, so that the platform team sees margins. */
+export const ROUTE_WITH_COST = {
+  apiVersion: 'modelgateway.dev/v1alpha1',
+  kind: 'ModelRoute',
+  metadata: { namespace: 'model-gateway', name: 'anthropic' },
+  spec: {
+    models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }],
+    channels: [
+      { name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example', cost: { catalogRef: { name: 'costs' } } },
+    ],
+  },
+};
+
 /** A usage store over a list. */
 export function usageBook(
   records: readonly UsageRecord[],
@@ -51,6 +71,7 @@ export function usageBook(
           query.accounts.includes(record.account) &&
           (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
           (query.group ?? record.group) === record.group &&
+          (query.channel ?? record.channel) === record.channel &&
           (query.keyUid ?? record.keyUid) === record.keyUid &&
           (query.model ?? record.model) === record.model &&
           (query.status ?? record.status) === record.status &&
@@ -76,7 +97,7 @@ export function usageBook(
       });
       return { sums, wholeSinceMs };
     },
-    margins: (query) => Promise.resolve({ sums: marginsOf(chosen(query)), wholeSinceMs }),
+    margins: (query, by) => Promise.resolve({ sums: marginsOf(chosen(query), by), wholeSinceMs }),
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
@@ -120,15 +141,26 @@ function sumsOf(records: readonly UsageRecord[]): Omit<SpendingSums, 'wholeSince
   };
 }
 
-function marginsOf(records: readonly UsageRecord[]): MarginSum[] {
-  return [...Map.groupBy(records, ({ model, channel }) => JSON.stringify([model, channel])).values()].map((some) => {
-    const { model = '', channel = '' } = some[0] ?? {};
-    const known = some.filter(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== undefined);
+/** What `UsageStore.margins` returns for these records. */
+export function marginsOf(records: readonly UsageRecord[], by: readonly MarginName[]): MarginSum[] {
+  const sums = Map.groupBy(records, (record) => JSON.stringify(by.map((name) => record[name] ?? '')));
+  return [...sums.values()].map((some) => {
+    const { account = '', model = '', channel = '', keyUid = '', group = '', labels = '' } = some[0] ?? {};
+    const known = some.filter(
+      ({ upstreamCostNanoUsd, status, costNanoUsd }) =>
+        upstreamCostNanoUsd !== undefined || (status === 'Failed' && costNanoUsd === 0n),
+    );
+    const { calls, costNanoUsd, ...tokens } = sumOf(some);
     return {
+      account,
       model,
       channel,
-      calls: some.length,
-      billedNanoUsd: sumOf(some).costNanoUsd,
+      keyUid,
+      group,
+      labels,
+      calls,
+      ...tokens,
+      billedNanoUsd: costNanoUsd,
       known: {
         calls: known.length,
         billedNanoUsd: sumOf(known).costNanoUsd,

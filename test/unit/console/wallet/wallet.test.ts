@@ -24,7 +24,7 @@ function textOf(markup: string): string {
 }
 
 function idsIn(markup: string): string[] {
-  return [...markup.matchAll(/class="mono">([^<]*)</g)].map(([, id = '']) => id);
+  return [...markup.matchAll(/class="mono" title="([^"]*)">/g)].map(([, id = '']) => id);
 }
 
 beforeAll(() => {
@@ -289,7 +289,7 @@ describe('calls', () => {
   test('show what is unusual about them', async () => {
     const text = textOf((await stand.see('alice', '/wallet/team-a/main/calls')).body);
     assert.match(text, /tokens estimated .* \$1\.000000 and \$0\.000005 not billed/);
-    assert.match(text, /2,000 10,000 0 800 2\.3 s \$0\.021000/);
+    assert.match(text, /2,000 10,000 cached 800 2\.3 s \$0\.021000/);
   });
 
   test('are shown fifty at a time, newest first, back to the oldest', async () => {
