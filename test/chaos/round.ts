@@ -18,6 +18,9 @@ import type { CallPlan } from './plan.ts';
 import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 import { refusedAsFull } from './refusals.ts';
+import { judgeBatches } from './batches/judge.ts';
+import type { BatchEvidence } from './batches/judge.ts';
+import { batchBalance, batchEvidence, isOfBatch, playBatches } from './batches/play.ts';
 import { judgeSessions } from './sessions/judge.ts';
 import type { SessionEvidence } from './sessions/judge.ts';
 import { isOfSession, playSessions, sessionBalance, sessionEvidence } from './sessions/play.ts';
@@ -28,6 +31,7 @@ export interface RoundResult {
   readonly round: number;
   readonly evidence: Evidence;
   readonly sessions: SessionEvidence;
+  readonly batches: BatchEvidence;
   readonly violations: readonly string[];
   /** The kinds of the faults. */
   readonly faults: readonly string[];
@@ -74,9 +78,10 @@ export async function playRound(world: World, seed: number, round: number): Prom
     });
   };
   const watch = world.books.watch();
-  const [calls, talks] = await Promise.all([
+  const [calls, talks, bulk] = await Promise.all([
     Promise.all(plan.calls.map(call)),
     playSessions(world, seed, round),
+    playBatches(world, seed, round),
     injectFaults(world, faults, { ms: LOAD_MS, ends }),
     isLong ? longStop(world, { member: dice.int(world.members), afterMs: LOAD_MS / 3 }) : undefined,
   ]);
@@ -86,12 +91,13 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const all = await world.books.records();
   const fresh = all.filter(({ id }) => !world.seen.has(id));
   const sessions = sessionEvidence(world, talks, fresh);
+  const batches = batchEvidence(world, bulk, fresh);
   const evidence: Evidence = {
     calls,
     attempts,
     samples,
     happened: world.happened,
-    records: fresh.filter((record) => !isOfSession(record)),
+    records: fresh.filter((record) => !isOfSession(record) && !isOfBatch(record)),
     output: world.takeOutput(),
     beganAnewMs: beganAnew(world),
     earlier: world.recent,
@@ -99,11 +105,12 @@ export async function playRound(world: World, seed: number, round: number): Prom
   };
   for (const { id } of fresh) world.seen.add(id);
   world.recent = [...world.recent, ...calls].filter(({ overMs }) => overMs > Date.now() - RECENT_MS);
-  const early = fresh.filter(({ createdMs }) => createdMs < beganMs - 1);
+  const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1);
   return {
     round,
     evidence,
     sessions,
+    batches,
     faults: [...faults.faults.map(({ kind }) => kind), ...(isLong ? ['long stop'] : [])],
     violations: [
       ...unrest,
@@ -114,6 +121,8 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...(await keysTell(world, round % world.members)),
       ...(await keptTell(world, { ...evidence, memberOf })),
       ...judgeSessions(sessions),
+      ...judgeBatches(batches),
+      ...(await batchBalance(world)),
       ...(await sessionBalance(world, all)),
       ...refusedAsFull(evidence, { pauses: evidence.happened.pauses, memberOf }),
       ...reconcile(evidence).filter((each) => !(world.ledger === 'forgetful' && INTERRUPTED.test(each))),
