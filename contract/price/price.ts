@@ -72,7 +72,8 @@ export interface ConsumptionBounds {
   readonly uses?: Uses | undefined;
 }
 
-export type Modality = 'audioInput' | 'audioOutput' | 'imageInput';
+export const MODALITIES = ['audioInput', 'audioOutput', 'imageInput'] as const;
+export type Modality = (typeof MODALITIES)[number];
 
 /** The service tier of a price's own rates. */
 export const STANDARD_TIER = 'standard';

@@ -5,6 +5,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type {
+  AdmitResult,
   Consumed,
   FullLimit,
   HoldRequest,
@@ -129,23 +130,34 @@ async function limitsToTake(
 
 async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
   const { routed, candidate, bounds, record } = request;
-  for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
+  const result = await admitInForce(() => {
     const hold = holdRequest(deps, request);
-    const result = await timed(deps, 'hold', () => deps.ledger.admit(hold));
-    switch (result.outcome) {
-      case 'StaleLimits':
-        continue;
-      case 'Full':
-        return result;
-      case 'Short':
-        return { outcome: 'Short', short: result, bounds };
-      case 'Held': {
-        const { heldNanoUsd, states = [] } = result;
-        const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
-        const limitStates = record.admitted?.limitStates ?? states;
-        return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit, limitStates });
-      }
+    return timed(deps, 'hold', () => deps.ledger.admit(hold));
+  });
+  switch (result.outcome) {
+    case 'Full':
+      return result;
+    case 'Short':
+      return { outcome: 'Short', short: result, bounds };
+    case 'Held': {
+      const { heldNanoUsd, states = [] } = result;
+      const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
+      const limitStates = record.admitted?.limitStates ?? states;
+      return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit, limitStates });
     }
+  }
+}
+
+/**
+ * Asks the ledger for a hold, again after an edit of the limits. `ask` reads the limits anew each time. Throws
+ * ledger_unavailable if they keep changing.
+ */
+export async function admitInForce(
+  ask: () => Promise<AdmitResult>,
+): Promise<Exclude<AdmitResult, { readonly outcome: 'StaleLimits' }>> {
+  for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
+    const result = await ask();
+    if (result.outcome !== 'StaleLimits') return result;
   }
   const message = 'The limits of this key are being changed. Try again.';
   throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });

@@ -60,7 +60,7 @@ export interface ChannelRequest {
   readonly goesOn?: boolean;
 }
 
-/** The most bytes that are read of a provider's error response. */
+/** How much of a provider's error response is read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Begins an attempt. Without the model's name at the provider, the request is to the protocol's own API. */

@@ -2,7 +2,7 @@
  * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. It prefers the provider's
  * figures; a figure that the provider does not report is estimated, never taken as zero.
  */
-import { billOf, costNanoUsd, worstCaseBill } from '#price/price.ts';
+import { billOf, costNanoUsd, MODALITIES, worstCaseBill } from '#price/price.ts';
 import { USES } from '#price/sheet.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
 import type { Bill, Consumption, PartUsage, TokenDetails, Uses } from '#price/price.ts';
@@ -215,8 +215,6 @@ function partsOf(meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf
   });
   return { details: possibleDetails(details, terms), ...served, uses: capUses(uses, terms), parts: listed };
 }
-
-const MODALITIES = ['audioInput', 'audioOutput', 'imageInput'] as const;
 
 /** Without the modalities that the request cannot cause, which the hold does not cover: those tokens are plain ones. */
 function possibleDetails(

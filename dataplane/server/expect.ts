@@ -38,3 +38,8 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
   return coding !== undefined || Number(length) !== 0;
 }
+
+/** Whether the header `upgrade` of a request asks for a WebSocket. */
+export function asksForWebSocket(upgrade: string | undefined): boolean {
+  return upgrade?.toLowerCase() === 'websocket';
+}

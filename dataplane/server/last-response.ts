@@ -12,10 +12,18 @@ const LINGER_MS = 2_000;
  */
 export function sendLastResponse(socket: Duplex, { status, headers, body }: ErrorReply): void {
   const all = { ...headers, connection: 'close', 'content-length': String(body.length) };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
   closeAfterWriting(socket);
-  socket.end(Buffer.concat([Buffer.from(head), body]));
+  socket.end(responseBytes(`${status} ${STATUS_CODES[status] ?? ''}`, all, body));
+}
+
+/** A response as it is written on a connection. `statusLine`: the status and its phrase. */
+export function responseBytes(
+  statusLine: string,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array,
+): Uint8Array {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${statusLine}\r\n${lines.join('')}\r\n`), body]);
 }
 
 /** Closes a socket once what is written is sent. The caller ends it. */

@@ -1,6 +1,7 @@
 /** Responds to bytes that are not well-formed HTTP, on the socket, in Node's `clientError` handler. */
 import type { Socket } from 'node:net';
 import { writeErrorBody } from '../protocol/write-error.ts';
+import { responseBytes } from './last-response.ts';
 import { currentResponse } from './open-responses.ts';
 import { errorDialectOf, requestIdHeaders } from './reply-error.ts';
 
@@ -34,10 +35,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
     ...requestIdHeaders(requestId),
     connection: 'close',
     'content-type': 'application/json',
-    'content-length': body.length,
+    'content-length': String(body.length),
   };
-  const lines = Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${statusLine}\r\n${lines}\r\n`), body]));
+  socket.end(responseBytes(statusLine, headers, body));
 }

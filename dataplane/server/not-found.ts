@@ -1,6 +1,7 @@
 /** [P] The errors for unknown paths: what is wrong with the path, and what to call instead. */
 import { GatewayError } from '../errors.ts';
 import { ENDPOINTS } from '../pipeline/endpoints/endpoints.ts';
+import { asksForWebSocket } from './expect.ts';
 import { allowedMethods } from './paths.ts';
 import { splitUrl } from './split-url.ts';
 
@@ -144,7 +145,7 @@ const NO_UPGRADE = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' };
  */
 export function notFound(method: string, url: string, upgrade?: string): GatewayError {
   const { path } = splitUrl(url);
-  if (path === ENDPOINTS.responses.path && upgrade?.toLowerCase() === 'websocket')
+  if (path === ENDPOINTS.responses.path && asksForWebSocket(upgrade))
     return new GatewayError(
       'upgrade_required',
       'Responses are not served over a WebSocket. POST /v1/responses with ' +

@@ -21,6 +21,7 @@ import { bodyOf } from './body.ts';
 import { checkHead } from './check-head.ts';
 import type { Connections } from './connections.ts';
 import type { ServerDeps } from './deps.ts';
+import { asksForWebSocket } from './expect.ts';
 import { checkProcess, tooManyConnections } from './early-refusal.ts';
 import { toGatewayError } from './error-handler.ts';
 import { requestIdHeaders } from './reply-error.ts';
@@ -35,7 +36,7 @@ const HANDSHAKE_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** Whether a request is for a session. */
 export function asksForSession({ method, url = '', headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && splitUrl(url).path === REALTIME_PATH;
+  return method === 'GET' && asksForWebSocket(headers.upgrade) && splitUrl(url).path === REALTIME_PATH;
 }
 
 /** Serves sessions on the server's connections. */

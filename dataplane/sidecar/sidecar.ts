@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { listenOn } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
-import { hasBody, serveExpectations } from '../server/expect.ts';
+import { asksForWebSocket, hasBody, serveExpectations } from '../server/expect.ts';
 import { createInFlight } from '../server/in-flight.ts';
 import { closeAfterWriting } from '../server/last-response.ts';
 import { refuseMalformed } from '../server/malformed.ts';
@@ -66,7 +66,7 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
       requestTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
-      shouldUpgradeCallback: asksForWebSocket,
+      shouldUpgradeCallback: mayUpgrade,
     },
     onRequest,
   );
@@ -95,8 +95,8 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
 }
 
 /** Requests that ask for another protocol are served as if they did not ask. */
-function asksForWebSocket(request: IncomingMessage): boolean {
-  return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
+function mayUpgrade(request: IncomingMessage): boolean {
+  return request.method === 'GET' && asksForWebSocket(request.headers.upgrade) && !hasBody(request);
 }
 
 /** A response on a socket that Node has given away, which is closed after a response other than an upgrade. */

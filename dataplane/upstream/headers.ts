@@ -41,7 +41,7 @@ const OF_EVERY_PROTOCOL = [
 
 /** Names and beginnings of names, in lower case. */
 export interface HeaderAllowList {
-  /** None of those that never pass. */
+  /** Without the headers that never pass. */
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
 }

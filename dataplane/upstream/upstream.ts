@@ -176,7 +176,7 @@ export function connectErrorOf(failure: UpstreamFailure): string {
 
 /** A WebSocket to a provider. */
 export interface SocketRequest extends Pick<UpstreamRequest, 'path' | 'headers' | 'signal'> {
-  /** The most bytes of one message; a larger one closes the socket. */
+  /** The maximum size of a message; a larger one closes the socket. */
   readonly maxMessageBytes: number;
 }
 

@@ -18,6 +18,9 @@ import type { CallPlan } from './plan.ts';
 import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 import { refusedAsFull } from './refusals.ts';
+import { judgeBatches } from './batches/judge.ts';
+import type { BatchEvidence } from './batches/judge.ts';
+import { batchBalance, batchEvidence, isOfBatch, playBatches } from './batches/play.ts';
 import { judgeSessions } from './sessions/judge.ts';
 import type { SessionEvidence } from './sessions/judge.ts';
 import { isOfSession, playSessions, sessionBalance, sessionEvidence } from './sessions/play.ts';
@@ -29,6 +32,7 @@ export interface RoundResult {
   readonly round: number;
   readonly evidence: Evidence;
   readonly sessions: SessionEvidence;
+  readonly batches: BatchEvidence;
   readonly violations: readonly string[];
   /** The kinds of the faults. */
   readonly faults: readonly string[];
@@ -75,9 +79,10 @@ export async function playRound(world: World, seed: number, round: number): Prom
     });
   };
   const watch = world.books.watch();
-  const [calls, talks] = await Promise.all([
+  const [calls, talks, bulk] = await Promise.all([
     Promise.all(plan.calls.map(call)),
     playSessions(world, seed, round),
+    playBatches(world, seed, round),
     injectFaults(world, faults, { ms: LOAD_MS, ends }),
     isLong ? longStop(world, { member: dice.int(world.members), afterMs: LOAD_MS / 3 }) : undefined,
   ]);
@@ -87,12 +92,13 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const [tally, all] = [await world.books.tally(), await world.books.records()];
   const fresh = all.filter(({ id }) => !world.seen.has(id));
   const sessions = sessionEvidence(world, talks, fresh);
+  const batches = batchEvidence(world, bulk, fresh);
   const evidence: Evidence = {
     calls,
     attempts,
     samples,
     happened: world.happened,
-    records: fresh.filter((record) => !isOfSession(record)),
+    records: fresh.filter((record) => !isOfSession(record) && !isOfBatch(record)),
     earlierRecords: all.filter(({ id }) => world.seen.has(id)),
     output: world.takeOutput(),
     beganAnewMs: beganAnew(world),
@@ -101,11 +107,12 @@ export async function playRound(world: World, seed: number, round: number): Prom
   };
   for (const { id } of fresh) world.seen.add(id);
   world.recent = [...world.recent, ...calls].filter(({ overMs }) => overMs > Date.now() - RECENT_MS);
-  const early = fresh.filter(({ createdMs }) => createdMs < beganMs - 1);
+  const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1);
   return {
     round,
     evidence,
     sessions,
+    batches,
     faults: [...faults.faults.map(({ kind }) => kind), ...(isLong ? ['long stop'] : [])],
     violations: [
       ...unrest,
@@ -117,6 +124,8 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...(await keysTell(world, round % world.members)),
       ...(await keptTell(world, { ...evidence, memberOf })),
       ...judgeSessions(sessions),
+      ...judgeBatches(batches),
+      ...(await batchBalance(world)),
       ...(await sessionBalance(world, all)),
       ...refusedAsFull(evidence, { pauses: evidence.happened.pauses, memberOf }),
       ...reconcile(evidence).filter((each) => !(world.ledger === 'forgetful' && INTERRUPTED.test(each))),

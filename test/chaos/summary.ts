@@ -21,7 +21,15 @@ export interface Summary {
   readonly violations: number;
 }
 
-export function summarise({ round, faults, evidence, sessions, violations, durationMs }: RoundResult): Summary {
+export function summarise({
+  round,
+  faults,
+  evidence,
+  sessions,
+  batches,
+  violations,
+  durationMs,
+}: RoundResult): Summary {
   const { calls, attempts, records, happened, samples } = evidence;
   const by = (status: string): number => records.filter((record) => record.status === status).length;
   return {
@@ -48,6 +56,7 @@ export function summarise({ round, faults, evidence, sessions, violations, durat
       sessions: sessions.sessions.filter(({ status }) => status === 101).length,
       'responses of sessions': sessions.responses.length,
       'sessions broken off': sessions.records.filter(({ status }) => status !== 'Succeeded').length,
+      batches: batches.batches.filter(({ hasEnded }) => hasEnded).length,
       'compared with its hold': seenHolds(samples, records).length,
       'across the edge of a window': acrossEdges(evidence),
       'refused by a window': calls.filter(isRefusedByWindow).length,

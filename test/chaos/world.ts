@@ -20,6 +20,9 @@ import type { Happened } from './happened.ts';
 import type { Trouble } from './network.ts';
 import { startProvider } from './provider.ts';
 import type { ChaosProvider } from './provider.ts';
+import { batchManifests } from './batches/config.ts';
+import { startBatchProviders } from './batches/provider.ts';
+import type { BatchProviders } from './batches/provider.ts';
 import { sessionManifests } from './sessions/config.ts';
 import { startSessionProvider } from './sessions/provider.ts';
 import type { SessionProvider } from './sessions/provider.ts';
@@ -49,6 +52,7 @@ export interface World extends AsyncDisposable {
   readonly provider: ChaosProvider;
   /** The provider of realtime sessions. */
   readonly sessions: SessionProvider;
+  readonly batches: BatchProviders;
   readonly members: number;
   readonly books: Books;
   /** The ids of the records of earlier rounds. */
@@ -116,14 +120,20 @@ export async function openWorld(ledger: LedgerKind): Promise<World> {
   const store = await openStore(ledger);
   const sessions = await startSessionProvider();
   const places = { url: provider.url, nobody: await refusingUrl() };
-  const files = { 'platform.yaml': platformManifest(places), 'sessions.yaml': sessionManifests(sessions.url) };
+  const batches = await startBatchProviders();
+  const files = {
+    'platform.yaml': platformManifest(places),
+    'sessions.yaml': sessionManifests(sessions.url),
+    'batches.yaml': batchManifests(batches.urls),
+  };
   const home = await createHome(files, ['--import', FAST_ZONE_URL]);
-  return new ChaosWorld({ provider, sessions, store, home });
+  return new ChaosWorld({ provider, sessions, batches, store, home });
 }
 
 interface Parts {
   readonly provider: ChaosProvider;
   readonly sessions: SessionProvider;
+  readonly batches: BatchProviders;
   readonly store: Store;
   readonly home: GatewayHome;
 }
@@ -131,6 +141,7 @@ interface Parts {
 class ChaosWorld implements World {
   readonly provider: ChaosProvider;
   readonly sessions: SessionProvider;
+  readonly batches: BatchProviders;
   readonly books: Books;
   readonly seen = new Set<string>();
   recent: readonly CallLog[] = [];
@@ -144,9 +155,10 @@ class ChaosWorld implements World {
   /** Processes whose end is meant. */
   readonly #ending = new Set<GatewayProcess>();
 
-  constructor({ provider, sessions, store, home }: Parts) {
+  constructor({ provider, sessions, batches, store, home }: Parts) {
     this.provider = provider;
     this.sessions = sessions;
+    this.batches = batches;
     this.#store = store;
     this.#home = home;
     this.books = store.openBooks(this.#dataDir(0));
@@ -433,6 +445,7 @@ class ChaosWorld implements World {
     await this.#home.remove();
     await this.#store[Symbol.asyncDispose]();
     this.sessions.stop();
+    await this.batches.stop();
     await this.provider.stop();
   }
 }

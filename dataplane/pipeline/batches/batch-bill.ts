@@ -1,7 +1,6 @@
 /** [P] The bill of a batch: each request that succeeded counts as a call of its own, and their sum is rounded once. */
 import { billOf, BillSum } from '#price/price.ts';
-import { NO_TOKENS } from '#price/tokens.ts';
-import type { TokenCounts } from '#price/tokens.ts';
+import { addTokens, NO_TOKENS } from '#price/tokens.ts';
 import type { UsedResult } from '../../protocol/batches/results.ts';
 import type { Meter } from '../../protocol/converter.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
@@ -53,7 +52,7 @@ export class BatchBill {
     const { tokens, usageSource, billed, upstream } = consumed;
     this.#billed.add(bounds.price, billed);
     if (candidate.cost && upstream) this.#upstream.add(candidate.cost, upstream);
-    this.#tokens = added(this.#tokens, tokens);
+    this.#tokens = addTokens(this.#tokens, tokens);
     if (SOURCES.indexOf(usageSource) > SOURCES.indexOf(this.#source)) this.#source = usageSource;
     this.#count++;
   }
@@ -80,14 +79,4 @@ function measure(meter: Meter, terms: BillingTerms): Measured {
   const activity = { meter, sent: true, produced: true, holdLost: false, timedOut: false, countedOutput: undefined };
   const consumed = consumptionOf(activity, terms, 'Succeeded');
   return { terms, consumed, costNanoUsd: billOf(terms.bounds.price, consumed.billed).costNanoUsd };
-}
-
-function added(a: TokenCounts, b: TokenCounts): TokenCounts {
-  return {
-    input: a.input + b.input,
-    cached: a.cached + b.cached,
-    cacheWrite5m: a.cacheWrite5m + b.cacheWrite5m,
-    cacheWrite1h: a.cacheWrite1h + b.cacheWrite1h,
-    output: a.output + b.output,
-  };
 }

@@ -6,7 +6,7 @@ import { checkAllowed } from '../endpoints/allowed-features.ts';
 import { checkCostFields } from '../endpoints/check-cost-fields.ts';
 import { isOfEndpoint, modelNotFound } from '../route.ts';
 
-/** A client may wait for so many responses at a time. */
+/** The number of responses that a client may wait for at a time. */
 const MAX_ASKED = 16;
 
 interface SessionState {
@@ -16,7 +16,7 @@ interface SessionState {
   readonly offers: ReadonlyMap<string, Pick<Offer, 'endpoints'>> | undefined;
   /** How many responses the client waits for. */
   readonly asked: number;
-  /** The model that writes down the session's audio; undefined: none does. */
+  /** The model that transcribes the session's audio; undefined: there is none. */
   readonly transcriber: string | undefined;
 }
 

@@ -1,11 +1,11 @@
 /**
- * [P] What a session has cost and may still cost: the exact figures of responses that have ended, and the worst case of
- * those that run, were asked for, or may be begun by the provider. The session's hold is never less than their sum.
+ * [P] The cost of a session so far and at worst: exact figures for responses that have ended, and the worst case for
+ * responses that run, were asked for, or may be begun by the provider. The session's hold is at least their sum.
  */
-import { BillSum, worstCaseNanoUsd } from '#price/price.ts';
-import type { Consumption, Modality, PartUsage } from '#price/price.ts';
+import { BillSum, MODALITIES, worstCaseNanoUsd } from '#price/price.ts';
+import type { Consumption, PartUsage } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
-import { NO_TOKENS } from '#price/tokens.ts';
+import { addTokens, NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
 import type { ReportedUsage } from '../../protocol/converter.ts';
 import { estimateTokens } from '../../protocol/estimate.ts';
@@ -52,7 +52,6 @@ const DOUBT_MS = 5_000;
 const SPOKEN_TOKENS_PER_SECOND = 20;
 /** Sums of fractions are rounded once, and each worst case by itself. */
 const ROUNDING_NANO_USD = 2n;
-const MODALITIES: readonly Modality[] = ['audioInput', 'audioOutput', 'imageInput'];
 
 type BilledCandidate = Pick<Candidate, 'target' | 'model' | 'cost' | 'costOf' | 'priceOf'>;
 
@@ -197,7 +196,7 @@ export class SessionBill {
     if (price) {
       const { consumption, isEstimated } = transcriptionOf(usage, piece, price);
       this.#transcribed.add(price, consumption);
-      this.#tokens = plus(this.#tokens, consumption.tokens);
+      this.#tokens = addTokens(this.#tokens, consumption.tokens);
       if (isEstimated) this.#estimate();
     }
     const cost = this.#candidate.costOf(model);
@@ -227,7 +226,7 @@ export class SessionBill {
     for (const response of this.#running.values()) {
       const part = this.#seen(response);
       running.add(this.#price, consumptionOf(part));
-      tokens = plus(tokens, part.tokens);
+      tokens = addTokens(tokens, part.tokens);
     }
     const pieces = this.#isCut ? [] : this.#transcriptions.pending;
     for (const piece of pieces) {
@@ -235,7 +234,7 @@ export class SessionBill {
       if (!price) continue;
       const { consumption } = transcriptionOf(undefined, piece, price);
       pending.add(price, consumption);
-      tokens = plus(tokens, consumption.tokens);
+      tokens = addTokens(tokens, consumption.tokens);
     }
     return {
       costNanoUsd: this.#spentNanoUsd + running.bill.costNanoUsd + pending.bill.costNanoUsd,
@@ -285,7 +284,7 @@ export class SessionBill {
     this.#billed.add(this.#price, consumptionOf(part));
     const { cost } = this.#candidate;
     if (cost) this.#upstream.add(cost, consumptionOf(part));
-    this.#tokens = plus(this.#tokens, part.tokens);
+    this.#tokens = addTokens(this.#tokens, part.tokens);
   }
 
   /** A provider that reports more than the model can is wrong. What it does not report is estimated by what was seen. */
@@ -358,14 +357,4 @@ function writtenTokens(
 
 function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {
   return { ...NO_TOKENS, input, cached, output };
-}
-
-function plus(a: TokenCounts, b: TokenCounts): TokenCounts {
-  return {
-    input: a.input + b.input,
-    cached: a.cached + b.cached,
-    cacheWrite5m: 0,
-    cacheWrite1h: 0,
-    output: a.output + b.output,
-  };
 }

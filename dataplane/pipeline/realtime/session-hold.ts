@@ -2,17 +2,14 @@
  * The money that a session holds: renewed before it is used up, one step after the other. Each step records what the
  * session has cost so far, so that a process that dies is billed for exactly that.
  */
-import { GatewayError } from '../../errors.ts';
-import { moneyLimits } from '../admit.ts';
+import type { GatewayError } from '../../errors.ts';
+import { admitInForce, moneyLimits } from '../admit.ts';
 import type { Admitted, PipelineDeps } from '../context.ts';
 import { originOf } from '../origin.ts';
 import { outOfMoney, readFunds } from '../out-of-money.ts';
 import { NO_TOKENS_LOAD } from '../../ledger/load.ts';
 import type { AdmitResult } from '../../ledger/ledger.ts';
 import type { SessionBill } from './session-bill.ts';
-
-/** How many times a hold is tried again with newer limits after an edit. */
-const MAX_STALE_RETRIES = 5;
 
 export class SessionHold {
   readonly #deps: PipelineDeps;
@@ -61,16 +58,10 @@ export class SessionHold {
   async #renew(always: boolean): Promise<void> {
     const needed = this.#bill.neededNanoUsd;
     if (!always && needed <= this.#heldNanoUsd) return;
-    for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
-      const result = await this.#admit(needed);
-      if (result.outcome === 'Held') {
-        this.#heldNanoUsd = result.heldNanoUsd;
-        return;
-      }
-      if (result.outcome === 'Short') throw await this.#shortage(result, needed);
-    }
-    const message = 'The limits of this key are being changed. Open another session.';
-    throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
+    const result = await admitInForce(() => this.#admit(needed));
+    if (result.outcome === 'Short') throw await this.#shortage(result, needed);
+    if (result.outcome === 'Full') throw new Error('a hold without limits of calls is never full');
+    this.#heldNanoUsd = result.heldNanoUsd;
   }
 
   #admit(amountNanoUsd: bigint): Promise<AdmitResult> {

@@ -1,24 +1,23 @@
 /**
- * [P] What a session's audio may cost to write down by a second model, which the provider runs on each piece of audio
- * that is committed: held by the length of all audio whose transcription has not come.
+ * [P] What the transcription of a session's audio by a second model may cost. The provider runs the model on each piece
+ * of audio that is committed; what is held is for all audio without a transcription so far.
  */
 import { worstCaseNanoUsd } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
+import { MAX_AUDIO_TOKENS_PER_SECOND } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
 import { possibleRegions, possibleTiers } from '../service-tiers.ts';
 
 /** Held for whole minutes, so that not each piece of audio needs a new hold. */
 const SLICE_SECONDS = 60;
-/** As other transcriptions are held: more than any model counts for a second, or anybody speaks in one. */
-const TOKENS_PER_SECOND = 50;
 /** What a template adds to a transcription. */
 const TOKENS_PER_ITEM = 1024;
 
-/** A model that writes down audio. */
+/** A model that transcribes audio. */
 interface Transcriber {
   readonly model: string;
   readonly price: CompiledPrice;
-  /** The most that it has been told with each piece of audio. */
+  /** The longest prompt that it gets with each piece of audio. */
   promptBytes: number;
   /** Whether the provider has accepted it. */
   isConfirmed: boolean;
@@ -32,7 +31,7 @@ interface Piece {
   textBytes: number;
 }
 
-/** A piece of audio that a model writes down, or has written down. */
+/** A piece of audio that a model transcribes, or has transcribed. */
 export interface TranscribedPiece {
   readonly model: string;
   /** As the client has sent them; 0: the piece is not known. */
@@ -46,19 +45,19 @@ export interface PendingPiece extends TranscribedPiece {
 
 export class Transcriptions {
   #transcriber: Transcriber | undefined;
-  /** The latest one, also if it no longer writes anything down. */
+  /** The latest one, also if it no longer transcribes anything. */
   #latest: Transcriber | undefined;
   #uncommittedSeconds = 0;
   readonly #committed = new Map<string, Piece>();
   /** The pieces whose transcription has come, which is billed once. */
   readonly #ended = new Set<string>();
 
-  /** The model that writes down the audio; undefined: none does. */
+  /** The model that transcribes the audio; undefined: there is none. */
   get model(): string | undefined {
     return this.#transcriber?.model;
   }
 
-  /** From now on this model may write down the audio. A session keeps its first one until that stops. */
+  /** From now on this model may transcribe the audio. A session keeps its first one until that stops. */
   use(model: string, price: CompiledPrice, promptBytes: number): void {
     this.#transcriber ??= { model, price, promptBytes, isConfirmed: false };
     this.#transcriber.promptBytes = Math.max(this.#transcriber.promptBytes, promptBytes);
@@ -70,7 +69,7 @@ export class Transcriptions {
     if (this.#transcriber) this.#transcriber.isConfirmed = true;
   }
 
-  /** The provider has refused a model: it writes nothing down unless the provider accepted it before. */
+  /** The provider has refused a model: it transcribes nothing unless the provider accepted it before. */
   refuse(): void {
     const refused = this.#transcriber;
     if (refused?.isConfirmed !== false) return;
@@ -79,17 +78,17 @@ export class Transcriptions {
     this.stop();
   }
 
-  /** Nothing more is written down, except for what is committed. */
+  /** Nothing more is transcribed, except for what is committed. */
   stop(): void {
     this.#transcriber = undefined;
   }
 
-  /** Counts audio that the client has sent, which may be written down by a model that is set later. */
+  /** Counts audio that the client has sent, which a model that is set later may transcribe. */
   addAudio(seconds: number): void {
     this.#uncommittedSeconds += seconds;
   }
 
-  /** The provider takes the audio so far as an item, and begins to write it down if a model is set. */
+  /** The provider takes the audio so far as an item, and begins to transcribe it if a model is set. */
   commit(itemId: string): void {
     const seconds = this.#uncommittedSeconds;
     this.#uncommittedSeconds = 0;
@@ -147,7 +146,7 @@ function worstOf(
 ): bigint {
   const sent = pieces.reduce((sum, { seconds }) => sum + seconds, 0);
   const seconds = (Math.floor(sent / SLICE_SECONDS) + 1) * SLICE_SECONDS;
-  const tokens = seconds * TOKENS_PER_SECOND + pieces.length * (TOKENS_PER_ITEM + promptBytes);
+  const tokens = seconds * MAX_AUDIO_TOKENS_PER_SECOND + pieces.length * (TOKENS_PER_ITEM + promptBytes);
   return worstCaseNanoUsd(price, {
     inputTokens: tokens,
     outputTokens: tokens,

@@ -5,7 +5,7 @@ import type { AudioLength } from '../audio/length.ts';
 import { asBuffer } from '../bytes.ts';
 import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
-import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
+import { estimateTokens, MAX_AUDIO_TOKENS_PER_SECOND, TEMPLATE_TOKENS } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
 import { readFlag, readModel, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -41,8 +41,6 @@ export interface TranscriptionFacts {
 const JSON_FORMATS: ReadonlySet<string> = new Set(['', 'json', 'verbose_json', 'diarized_json']);
 /** The least seconds of a chunk, where the request lets the provider cut the audio. */
 const CHUNK_SECONDS = 30;
-/** No tokenizer of audio makes more of a second; Gemini's makes 32, and OpenAI's ten. */
-const MOST_TOKENS_PER_SECOND = 50;
 const LIKELY_TOKENS_PER_SECOND = 10;
 
 /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
@@ -85,8 +83,8 @@ export function findAudioSources(fields: JsonRecord): readonly string[] {
 /** Upper bound of input tokens, at most the context of each chunk. */
 export function boundTranscriptionInput(facts: TranscriptionFacts, { contextTokens }: ModelTokens): number {
   const { seconds, chunks, textBytes, referenceSeconds, imageParam } = facts;
-  const beside = textBytes + TEMPLATE_TOKENS + referenceSeconds * MOST_TOKENS_PER_SECOND;
-  const tokens = seconds * MOST_TOKENS_PER_SECOND + chunks * beside;
+  const beside = textBytes + TEMPLATE_TOKENS + referenceSeconds * MAX_AUDIO_TOKENS_PER_SECOND;
+  const tokens = seconds * MAX_AUDIO_TOKENS_PER_SECOND + chunks * beside;
   return imageParam === undefined ? Math.min(chunks * contextTokens, tokens) : chunks * contextTokens;
 }
 

@@ -1,7 +1,7 @@
 /** Reads the settings of a session, as its client asks for them and as its provider confirms them. */
 import { Buffer } from 'node:buffer';
 import type { UnboundedUse } from '../call-facts.ts';
-import { isGiven, isRecord, stringOf, textOf, utf8Bytes } from '../fields.ts';
+import { isGiven, isRecord, recordOf, stringOf, textOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { malformed } from '../unsupported.ts';
 import { readTools } from './session-tools.ts';
@@ -19,7 +19,7 @@ export interface SessionChange {
   readonly compactInput: boolean;
   /** The same of the model's audio; undefined: not said, so that it stays. */
   readonly compactOutput: boolean | undefined;
-  /** The model that writes down the audio; null: none does any more. */
+  /** The model that transcribes the audio; null: transcription is turned off. */
   readonly transcriber: string | null | undefined;
   /** Of what the transcriber is told with each piece of audio. */
   readonly promptBytes: number;
@@ -123,10 +123,6 @@ function objectAt(parent: JsonRecord, name: string, path: string): JsonRecord {
   if (!isGiven(value)) return {};
   if (!isRecord(value)) throw malformed(path, 'an object');
   return value;
-}
-
-function recordOf(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {};
 }
 
 function unknownOf(object: JsonRecord, known: ReadonlySet<string>, path: string): string[] {

@@ -1,6 +1,6 @@
 /** Usage of responses and transcriptions in sessions of OpenAI's realtime API. */
 import type { ReportedUsage, ServedMedia } from '../converter.ts';
-import { isRecord } from '../fields.ts';
+import { isRecord, recordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { ALL_TOKENS, readTokenCount, UNREPORTED_USAGE } from '../usage.ts';
 
@@ -51,8 +51,4 @@ export function readTranscriptionUsage(value: unknown): TranscriptionUsage | und
 
 function count(object: JsonRecord, name: string): number {
   return readTokenCount(object[name]) ?? 0;
-}
-
-function recordOf(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {};
 }

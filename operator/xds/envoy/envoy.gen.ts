@@ -301,6 +301,7 @@ export interface HeaderFilter {
 
 export interface HeaderMatcher {
   readonly name?: string | undefined;
+  readonly presentMatch?: boolean | undefined;
   readonly stringMatch?: StringMatcher | undefined;
 }
 
@@ -3574,13 +3575,16 @@ export const HeaderFilter: MessageFns<HeaderFilter> = {
 };
 
 function createBaseHeaderMatcher(): HeaderMatcher {
-  return { name: '', stringMatch: undefined };
+  return { name: '', presentMatch: false, stringMatch: undefined };
 }
 
 export const HeaderMatcher: MessageFns<HeaderMatcher> = {
   encode(message: HeaderMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
+    }
+    if (message.presentMatch !== undefined && message.presentMatch !== false) {
+      writer.uint32(56).bool(message.presentMatch);
     }
     if (message.stringMatch !== undefined) {
       StringMatcher.encode(message.stringMatch, writer.uint32(106).fork()).join();
@@ -3607,6 +3611,14 @@ export const HeaderMatcher: MessageFns<HeaderMatcher> = {
             }
 
             message.name = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.presentMatch = reader.bool();
             continue;
           }
           case 13: {

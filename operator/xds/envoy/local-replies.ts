@@ -1,5 +1,5 @@
 /**
- * [P] Envoy's own errors, in the dialect of the path as the proxies' errors. Of calls that reached no proxy they say
+ * [P] Envoy's own errors, in the dialect of the path and the headers as the proxies' errors. Of calls that reached no proxy they say
  * when to try again, as a proxy without its ledger does; a call whose connection broke off may have been billed.
  */
 import type { AccessLogFilter, LocalReplyConfig, ResponseMapper } from './envoy.gen.ts';
@@ -14,7 +14,8 @@ const BROKEN_OFF =
   'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
 
 interface EdgeDialect {
-  readonly prefix: string;
+  /** The requests that have the dialect. */
+  readonly filter: AccessLogFilter;
   readonly body: (message: string) => string;
 }
 
@@ -25,20 +26,21 @@ const geminiBody: EdgeDialect['body'] = (message) =>
 const openAiBody: EdgeDialect['body'] = (message) =>
   `{"error":{"message":"${message}","type":"server_error","param":null,"code":"edge_error"}}`;
 
-/** The dialects that a path's beginning tells apart; every other path has OpenAI's. */
+/** The first one that fits a request; every other request has OpenAI's dialect. */
 const DIALECTS: readonly EdgeDialect[] = [
-  { prefix: '/v1/messages', body: anthropicBody },
-  { prefix: '/v1beta', body: geminiBody },
-  { prefix: '/v1alpha', body: geminiBody },
+  { filter: onPath('/v1/messages'), body: anthropicBody },
+  { filter: onPath('/v1beta'), body: geminiBody },
+  { filter: onPath('/v1alpha'), body: geminiBody },
+  { filter: withHeader('anthropic-version'), body: anthropicBody },
 ];
 
 /** The first mapper whose filter fits is used; what fits none gets the body of OpenAI's dialect. */
 export function localReplies(): LocalReplyConfig {
   return {
     mappers: [
-      ...DIALECTS.map(({ prefix, body }) => unsent(body, allOf(onPath(prefix), IS_UNSENT))),
+      ...DIALECTS.map(({ filter, body }) => unsent(body, allOf(filter, IS_UNSENT))),
       unsent(openAiBody, IS_UNSENT),
-      ...DIALECTS.map(({ prefix, body }) => ({ filter: onPath(prefix), bodyFormatOverride: format(body(BROKEN_OFF)) })),
+      ...DIALECTS.map(({ filter, body }) => ({ filter, bodyFormatOverride: format(body(BROKEN_OFF)) })),
     ],
     bodyFormat: format(openAiBody(BROKEN_OFF)),
   };
@@ -52,6 +54,10 @@ function unsent(body: EdgeDialect['body'], filter: AccessLogFilter): ResponseMap
 
 function onPath(prefix: string): AccessLogFilter {
   return { headerFilter: { header: { name: ':path', stringMatch: { prefix } } } };
+}
+
+function withHeader(name: string): AccessLogFilter {
+  return { headerFilter: { header: { name, presentMatch: true } } };
 }
 
 function allOf(...filters: readonly AccessLogFilter[]): AccessLogFilter {

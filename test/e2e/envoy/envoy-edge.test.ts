@@ -300,13 +300,21 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
     publish(server, [{ address: '127.0.0.1', port: await freePort(), healthPort: second.dataplane.adminPort }]);
     await eventually(async () => (await hosts()).length === 1 && (await healthy()) === 1);
     const body = JSON.stringify({ ...MESSAGE, model: 'gpt-model' });
-    const shapes = {
-      '/v1/chat/completions': { type: 'server_error', param: null, code: 'edge_error' },
-      '/v1/messages': { type: 'api_error' },
-      '/v1beta/models/gpt-model:generateContent': { code: 503, status: 'UNAVAILABLE' },
-    };
-    for (const [path, expected] of Object.entries(shapes)) {
-      const answer = await fetch(`${url}${path}`, { method: 'POST', body });
+    const [openai, anthropic, gemini] = [
+      { type: 'server_error', param: null, code: 'edge_error' },
+      { type: 'api_error' },
+      { code: 503, status: 'UNAVAILABLE' },
+    ];
+    const ofAnthropic = { 'anthropic-version': '2023-06-01' };
+    const shapes: readonly [path: string, headers: Record<string, string>, expected: object][] = [
+      ['/v1/chat/completions', {}, openai],
+      ['/v1/chat/completions', ofAnthropic, anthropic],
+      ['/v1/messages', {}, anthropic],
+      ['/v1beta/models/gpt-model:generateContent', {}, gemini],
+      ['/v1beta/models/gpt-model:generateContent', ofAnthropic, gemini],
+    ];
+    for (const [path, headers, expected] of shapes) {
+      const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body });
       const { error } = (await answer.json()) as { error: { message: string } };
       const { message, ...rest } = error;
       assert.deepEqual([answer.status, answer.headers.get('retry-after'), rest], [503, '1', expected]);

@@ -4,7 +4,7 @@ import { MessageEventMeter } from '../../anthropic/stream-meter.ts';
 import type { Meter } from '../../converter.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { convertedFields } from '../../field-table.ts';
-import { isGiven, isRecord, textOf } from '../../fields.ts';
+import { isGiven, recordOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { parseEventData } from '../../json-value.ts';
 import { readStreamError } from '../../provider-errors.ts';
@@ -85,10 +85,6 @@ export class MessageEventReader implements EventReader {
     this.#started = true;
     return [{ type: 'start', model }];
   }
-}
-
-function recordOf(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {};
 }
 
 /** What is given of the end: a later event does not take back what an earlier one has said. */
