@@ -109,7 +109,7 @@ async function throwUnlessSkipped(
       : callerIsFull(refusal, { dialect: routed.received.errorDialect, nowMs: deps.clock.nowMs() });
   if (refusal.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, refusal.retryMs ?? 0);
   // if there is too little money for a retry only, the earlier failure is the call's error
-  if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
+  if (refusal.outcome === 'Short' && failed.count === 0) throw shortageError(deps, routed, refusal);
 }
 
 /**

@@ -101,7 +101,7 @@ async function throwUnlessSkipped(deps: PipelineDeps, routed: Routed, { admissio
   if (admission.outcome === 'Full' && isOfCaller(admission.full))
     throw callerIsFull(admission, { dialect: 'OpenAI', nowMs: deps.clock.nowMs() });
   if (admission.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, admission.retryMs ?? 0);
-  if (admission.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, admission);
+  if (admission.outcome === 'Short' && failed.count === 0) throw shortageError(deps, routed, admission);
 }
 
 /** One attempt at one channel, which is reported. */

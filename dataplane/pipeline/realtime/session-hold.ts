@@ -6,9 +6,9 @@ import { GatewayError } from '../../errors.ts';
 import { moneyLimits } from '../admit.ts';
 import type { Admitted, PipelineDeps } from '../context.ts';
 import { originOf } from '../origin.ts';
-import { outOfMoney, readFunds } from '../out-of-money.ts';
+import { fundsUnder, outOfMoney } from '../out-of-money.ts';
 import { NO_TOKENS_LOAD } from '../../ledger/load.ts';
-import type { AdmitResult } from '../../ledger/ledger.ts';
+import type { AdmitResult, ShortHold } from '../../ledger/ledger.ts';
 import type { SessionBill } from './session-bill.ts';
 
 /** How many times a hold is tried again with newer limits after an edit. */
@@ -67,7 +67,7 @@ export class SessionHold {
         this.#heldNanoUsd = result.heldNanoUsd;
         return;
       }
-      if (result.outcome === 'Short') throw await this.#shortage(result, needed);
+      if (result.outcome === 'Short') throw this.#shortage(result, needed);
     }
     const message = 'The limits of this key are being changed. Open another session.';
     throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
@@ -85,15 +85,12 @@ export class SessionHold {
     });
   }
 
-  async #shortage(
-    { limit, availableNanoUsd }: Extract<AdmitResult, { outcome: 'Short' }>,
-    neededNanoUsd: bigint,
-  ): Promise<GatewayError> {
+  #shortage(short: ShortHold, neededNanoUsd: bigint): GatewayError {
     const { key } = this.#admitted.routed;
-    return outOfMoney(await readFunds(this.#deps, key, limit), {
+    return outOfMoney(fundsUnder(this.#deps, key, short), {
       costNanoUsd: neededNanoUsd,
       neededNanoUsd,
-      freeNanoUsd: availableNanoUsd,
+      freeNanoUsd: short.availableNanoUsd,
       fittingOutput: undefined,
       thinkingBudget: undefined,
     });
