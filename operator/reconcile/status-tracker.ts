@@ -309,6 +309,8 @@ const WARNINGS = {
   QuotaExhausted: 'LimitReached',
   BalanceLow: 'AboveThreshold',
   BalanceExhausted: 'LimitReached',
+  LimitLow: 'AboveThreshold',
+  LimitExhausted: 'LimitReached',
 } as const;
 
 function isWarning(type: string): type is keyof typeof WARNINGS {
