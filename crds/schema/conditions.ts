@@ -206,6 +206,18 @@ export const CONDITIONS = {
     reasons: ['LimitReached'],
     onlyWhileTrue: true,
   },
+  LimitLow: {
+    meaning: 'At least 80 % of one of spec.limits is spent in its current period; the message names it.',
+    kinds: ['Account'],
+    reasons: ['AboveThreshold'],
+    onlyWhileTrue: true,
+  },
+  LimitExhausted: {
+    meaning: 'One of spec.limits is spent; the message says which, and when it starts anew.',
+    kinds: ['Account'],
+    reasons: ['LimitReached'],
+    onlyWhileTrue: true,
+  },
   UpstreamRefused: {
     meaning:
       'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +

@@ -22,8 +22,8 @@ import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { AccountSpending, CalendarWindow, KeySpending, PeriodOf } from '#ledger/spending.ts';
-import type { HoldRequest, HoldResult, JobBill, JobOrigin, MoneyLimit, Settlement } from './ledger.ts';
-import { moneyIn } from './load.ts';
+import type { HoldRequest, HoldResult, JobBill, JobOrigin, MoneyLimit, Settlement, ShortHold } from './ledger.ts';
+import { moneyIn, spanOfLimit } from './load.ts';
 import { isMarked } from './marks.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
 import { UTC } from '#snapshot/time-zone.ts';
@@ -59,7 +59,7 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
   const { limit, freeNanoUsd } = tightest(limits, counted, own);
   const grantedNanoUsd = request.amountNanoUsd === 0n ? 0n : least(request.amountNanoUsd, freeNanoUsd);
   if (limit && (grantedNanoUsd < request.minimumNanoUsd || grantedNanoUsd < 0n))
-    return { result: { outcome: 'Short', limit, availableNanoUsd: notNegative(freeNanoUsd) }, pending: undefined };
+    return { result: shortOf(limit, counted, freeNanoUsd), pending: undefined };
   const hold: Hold = {
     origin,
     limits,
@@ -111,6 +111,17 @@ export function confirmHold(balances: Balances, { hold }: PendingHold): void {
   if (balances.holds.get(hold.origin.callId) !== hold) return;
   hold.pending = false;
   setCountedAmount(hold, hold.grantedNanoUsd);
+}
+
+function shortOf(limit: MoneyLimit, counted: Counted, freeNanoUsd: bigint): ShortHold {
+  const { spentNanoUsd } = tallyOf(limit, counted);
+  return {
+    outcome: 'Short',
+    limit,
+    spentNanoUsd,
+    ...spanOfLimit(limit, counted.admittedMs),
+    availableNanoUsd: notNegative(freeNanoUsd),
+  };
 }
 
 /** Undoes a grant that did not become durable in time, and logs the withdrawal. */

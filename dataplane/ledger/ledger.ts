@@ -8,6 +8,7 @@
  *    they allow; a call may use more than it took, which then counts.
  * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
+import type { Span } from '#ledger/periods.ts';
 import type { LedgerReader, SpendingWindow } from '#ledger/spending.ts';
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '#usage/record.ts';
 
@@ -115,10 +116,22 @@ export interface HoldRequest {
   readonly progress: CallProgress;
 }
 
+/** `limit` has the least left; `availableNanoUsd` is what is free under all. */
+export interface ShortHold extends SpentUnder {
+  readonly outcome: 'Short';
+  readonly availableNanoUsd: bigint;
+}
+
+/** What was spent under a limit. `span`: the window in which it counts; absent: it is a total. */
+export interface SpentUnder {
+  readonly limit: MoneyLimit;
+  readonly spentNanoUsd: bigint;
+  readonly span?: Span;
+}
+
 export type HoldResult =
   | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint; readonly states?: readonly LimitState[] }
-  /** `limit` has the least left; `availableNanoUsd` is what is free under all. */
-  | { readonly outcome: 'Short'; readonly limit: MoneyLimit; readonly availableNanoUsd: bigint }
+  | ShortHold
   /** The ledger has seen newer limits: the caller must read its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 

@@ -1,5 +1,7 @@
 /** [P] How much of a limit a call takes when it is admitted, and has used when it ends. */
 import type { TokenCounts } from '#price/tokens.ts';
+import { spanAt, windowOf } from '#ledger/periods.ts';
+import type { Span } from '#ledger/periods.ts';
 import type { Consumed, CountLimit, Limit, Load, MoneyLimit } from './ledger.ts';
 
 /** A call that takes slots and requests only. */
@@ -80,4 +82,10 @@ export function usedOf({ measure }: CountLimit, { requests, inputTokens, outputT
 /** What a settled call has consumed. Tokens that the provider read from its cache do not count. */
 export function consumedBy({ input, cacheWrite5m, cacheWrite1h, output }: TokenCounts): Consumed {
   return { requests: 1, inputTokens: input + cacheWrite5m + cacheWrite1h, outputTokens: output };
+}
+
+/** The window of a limit at a call's admission, in which the call counts. */
+export function spanOfLimit(limit: MoneyLimit, admittedMs: number): { readonly span?: Span } {
+  const window = windowOf(limit);
+  return window ? { span: spanAt(window.kind, admittedMs, window.timeZone) } : {};
 }

@@ -9,7 +9,7 @@ import type {
   Consumed,
   FullLimit,
   HoldRequest,
-  HoldResult,
+  ShortHold,
   CountLimit,
   Load,
   MoneyLimit,
@@ -26,7 +26,7 @@ import { createsJob } from './context.ts';
 import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
 import { jobLimitId, tooManyJobs } from './failures.ts';
 import { originOf } from './origin.ts';
-import { outOfMoney, readFunds } from './out-of-money.ts';
+import { fundsUnder, outOfMoney } from './out-of-money.ts';
 
 export type Admission =
   | { readonly outcome: 'Admitted'; readonly admitted: Admitted }
@@ -37,8 +37,6 @@ export type Admission =
       readonly short: ShortHold;
       readonly bounds: CallBounds;
     };
-
-type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
 
 /** The limits of a channel, which are released before the next channel is tried. The key's and its account's stay. */
 export const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
@@ -256,13 +254,13 @@ export function moneyLimits(deps: PipelineDeps, routed: Routed): readonly MoneyL
   );
 }
 
-/** Makes the error for a call that was refused for lack of money. Rejects with LedgerUnavailable. */
-export async function shortageError(
+/** Makes the error for a call that was refused for lack of money. */
+export function shortageError(
   deps: PipelineDeps,
   { key, call }: Routed,
   { short, bounds }: Extract<Admission, { outcome: 'Short' }>,
-): Promise<GatewayError> {
-  const funds = await readFunds(deps, key, short.limit);
+): GatewayError {
+  const funds = fundsUnder(deps, key, short);
   const freeNanoUsd = short.availableNanoUsd;
   return outOfMoney(funds, {
     costNanoUsd: bounds.amountNanoUsd,

@@ -48,8 +48,7 @@ export async function checkFunds(
   const group = current.groups.get(key.group);
   if (!limits || !group) return;
   if (model === undefined ? offersFreeModel(group) : isFreeOffer(group.offers.get(model))) return;
-  const limited = limits.filter(({ amountNanoUsd }) => amountNanoUsd !== null);
-  const funds = await Promise.all(limited.map((limit) => readFunds(deps, key, limit)));
+  const funds = await readFunds(deps, key, limits);
   const empty = funds.find(({ spentNanoUsd, limitNanoUsd }) => spentNanoUsd >= limitNanoUsd);
   if (empty) throw usedUp(empty);
 }

@@ -5,9 +5,10 @@
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
 import type { FundsOf } from '../errors.ts';
-import type { KeySpending, SpendingWindow } from '#ledger/spending.ts';
-import type { Ledger, MoneyLimit } from '../ledger/ledger.ts';
+import type { SpendingWindow } from '#ledger/spending.ts';
+import type { Ledger, MoneyLimit, SpentUnder } from '../ledger/ledger.ts';
 import { PERIOD_OF_WINDOW, windowOf } from '#ledger/periods.ts';
+import type { Span } from '#ledger/periods.ts';
 import { UTC } from '#snapshot/time-zone.ts';
 import type { KeyState } from '../state/state.ts';
 
@@ -18,14 +19,14 @@ export interface Funds {
   /** The quota, the account's credit, or its limit. */
   readonly limitNanoUsd: bigint;
   readonly spentNanoUsd: bigint;
-  /** The limit's current period; null for a credit, and for a limit without a period. */
+  /** The window that the spending is of; null for a credit, and for a limit in total. */
   readonly period: FundsPeriod | null;
   /** The console's URL without a path; undefined if it is unknown. */
   readonly consoleUrl: string | undefined;
 }
 
-/** A period in its time zone; null: all time. */
-interface FundsPeriod extends Pick<KeySpending, 'periodStartMs' | 'resetsMs'> {
+/** A window in its time zone. */
+interface FundsPeriod extends Span {
   readonly window: SpendingWindow;
   readonly timeZone: string;
 }
@@ -43,30 +44,77 @@ export interface UncoveredCall {
   readonly thinkingBudget: number | undefined;
 }
 
-interface FundsSource {
+interface FundsSource extends ConsoleSource {
   readonly ledger: Pick<Ledger, 'readKey' | 'readAccount'>;
+}
+
+interface ConsoleSource {
   readonly consoleUrl?: (() => string | undefined) | undefined;
 }
 
-/** Reads what was spent under a limit. Rejects with LedgerUnavailable. */
+/** What the ledger says of a limit. */
+export function fundsUnder(
+  { consoleUrl }: ConsoleSource,
+  key: Pick<KeyState, 'namespace' | 'name' | 'account'>,
+  { limit, spentNanoUsd, span }: SpentUnder,
+): Funds {
+  const { scope, amountNanoUsd, window, timeZone = UTC } = limit;
+  return {
+    of: scope === 'Key' ? 'Key' : limit.isLimit ? 'AccountLimit' : 'Account',
+    key,
+    limitNanoUsd: amountNanoUsd ?? 0n,
+    spentNanoUsd,
+    period: span ? { ...span, window, timeZone } : null,
+    consoleUrl: consoleUrl?.(),
+  };
+}
+
+/**
+ * Reads what was spent under the limits that have an amount: under those of the account, at one moment. Rejects with
+ * LedgerUnavailable.
+ */
 export async function readFunds(
-  { ledger, consoleUrl }: FundsSource,
+  source: FundsSource,
   key: Pick<KeyState, 'uid' | 'namespace' | 'name' | 'account'>,
+  limits: readonly MoneyLimit[],
+): Promise<readonly Funds[]> {
+  const limited = limits.filter(({ amountNanoUsd }) => amountNanoUsd !== null);
+  const spent = await Promise.all([
+    ...limited.filter(({ scope }) => scope === 'Key').map((quota) => readQuota(source, key, quota)),
+    readAccountLimits(
+      source,
+      key,
+      limited.filter(({ scope }) => scope === 'Account'),
+    ),
+  ]);
+  return spent.flat().map((each) => fundsUnder(source, key, each));
+}
+
+async function readQuota(
+  { ledger }: FundsSource,
+  { uid, account }: Pick<KeyState, 'uid' | 'account'>,
   limit: MoneyLimit,
-): Promise<Funds> {
-  const { window, timeZone = UTC } = limit;
-  const shared = { limitNanoUsd: limit.amountNanoUsd ?? 0n, key, consoleUrl: consoleUrl?.() };
-  if (limit.scope === 'Account') {
-    const of = limit.isLimit ? 'AccountLimit' : 'Account';
-    const calendar = windowOf(limit);
-    const { spentNanoUsd, windows: [current] = [] } = await ledger.readAccount(key.account, calendar && [calendar]);
-    if (!current) return { ...shared, of, spentNanoUsd, period: null };
-    const period = { periodStartMs: current.startMs, resetsMs: current.endMs, window, timeZone };
-    return { ...shared, of, spentNanoUsd: current.spentNanoUsd, period };
-  }
-  const spending = await ledger.readKey(key.uid, { period: PERIOD_OF_WINDOW[window], timeZone }, key.account);
-  const { spentNanoUsd, periodStartMs, resetsMs } = spending;
-  return { ...shared, of: 'Key', spentNanoUsd, period: { periodStartMs, resetsMs, window, timeZone } };
+): Promise<readonly SpentUnder[]> {
+  const { window, timeZone } = limit;
+  const spending = await ledger.readKey(uid, { period: PERIOD_OF_WINDOW[window], timeZone }, account);
+  const { spentNanoUsd, periodStartMs: startMs, resetsMs: endMs } = spending;
+  const isTotal = startMs === null || endMs === null;
+  return [{ limit, spentNanoUsd, ...(!isTotal && { span: { startMs, endMs } }) }];
+}
+
+async function readAccountLimits(
+  { ledger }: FundsSource,
+  { account }: Pick<KeyState, 'account'>,
+  limits: readonly MoneyLimit[],
+): Promise<readonly SpentUnder[]> {
+  if (limits.length === 0) return [];
+  const calendar = limits.flatMap((limit) => windowOf(limit) ?? []);
+  const { spentNanoUsd, windows = [] } = await ledger.readAccount(account, calendar);
+  const inWindows = windows.values();
+  return limits.map((limit) => {
+    const current = windowOf(limit) && inWindows.next().value;
+    return current ? { limit, spentNanoUsd: current.spentNanoUsd, span: current } : { limit, spentNanoUsd };
+  });
 }
 
 /** The error if nothing remains under the limit. */
@@ -166,11 +214,10 @@ function limitText(funds: Funds): string {
 }
 
 function amountAndPeriod({ limitNanoUsd, period }: Funds): string {
-  const start = period?.periodStartMs;
-  return `${usd(limitNanoUsd)}${period && typeof start === 'number' ? ` for ${periodName(period, start)}` : ''}`;
+  return `${usd(limitNanoUsd)}${period ? ` for ${periodName(period)}` : ''}`;
 }
 
-function periodName({ window, timeZone }: FundsPeriod, startMs: number): string {
+function periodName({ window, timeZone, startMs }: FundsPeriod): string {
   if (window === 'Month') return dateText(startMs, { month: 'long', timeZone });
   const date = dateText(startMs, { ...DAY_AND_MONTH, timeZone });
   return window === 'Week' ? `the week from ${date}` : date;
@@ -178,10 +225,9 @@ function periodName({ window, timeZone }: FundsPeriod, startMs: number): string 
 
 /** "starts anew on 1 December (UTC)"; empty if the limit never resets. */
 function resetOf({ period }: Funds): string {
-  const resets = period?.resetsMs;
-  if (!period || typeof resets !== 'number') return '';
-  const { timeZone } = period;
-  return `starts anew on ${dateText(resets, { ...DAY_AND_MONTH, timeZone })} (${timeZone})`;
+  if (!period) return '';
+  const { timeZone, endMs } = period;
+  return `starts anew on ${dateText(endMs, { ...DAY_AND_MONTH, timeZone })} (${timeZone})`;
 }
 
 const DAY_AND_MONTH = { day: 'numeric', month: 'long' } as const;

@@ -58,7 +58,7 @@ export async function tryChannels<T>(
     if (reply.gone) throw new ClientDisconnected();
     const admission = await admit(deps, routed, candidate, record);
     if (admission.outcome !== 'Admitted') {
-      await throwUnlessSkipped(deps, routed, { refusal: admission, failed });
+      throwUnlessSkipped(deps, routed, { refusal: admission, failed });
       reportSkipped(record.attempts, candidate.target, admission.outcome);
       continue;
     }
@@ -89,11 +89,11 @@ function isLastTry(
 
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
 
-async function throwUnlessSkipped(
+function throwUnlessSkipped(
   deps: PipelineDeps,
   routed: Routed,
   { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
-): Promise<void> {
+): void {
   // the limits of key and account apply on every channel
   if (refusal.outcome === 'Full' && isOfCaller(refusal.full))
     throw refusal.full.id === jobLimitId(routed.key.uid)
@@ -101,7 +101,7 @@ async function throwUnlessSkipped(
       : callerIsFull(refusal, { dialect: routed.received.errorDialect, nowMs: deps.clock.nowMs() });
   if (refusal.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, refusal.retryMs ?? 0);
   // if there is too little money for a retry only, the earlier failure is the call's error
-  if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
+  if (refusal.outcome === 'Short' && failed.count === 0) throw shortageError(deps, routed, refusal);
 }
 
 interface Tried {

@@ -270,6 +270,8 @@ const WARNINGS = {
   QuotaExhausted: 'LimitReached',
   BalanceLow: 'AboveThreshold',
   BalanceExhausted: 'LimitReached',
+  LimitLow: 'AboveThreshold',
+  LimitExhausted: 'LimitReached',
 } as const;
 
 function isWarning(type: string): type is keyof typeof WARNINGS {

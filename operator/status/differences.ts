@@ -28,6 +28,8 @@ const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'QuotaExhausted',
   'BalanceLow',
   'BalanceExhausted',
+  'LimitLow',
+  'LimitExhausted',
 ]);
 
 /** The part of a status that belongs to one owner. */

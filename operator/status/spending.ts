@@ -3,7 +3,7 @@
  * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
-import type { AccountSpending, CalendarWindow, KeySpending } from '#ledger/spending.ts';
+import type { AccountSpending, CalendarWindow, KeySpending, WindowSpending } from '#ledger/spending.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
 import { isTimeZone, timeZoneOf } from '#snapshot/time-zone.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
@@ -46,7 +46,7 @@ export function windowsOf({ spec }: Account): CalendarWindow[] {
   );
 }
 
-/** An Account's spending, measured against the sum of its grants. */
+/** An Account's spending, measured against the sum of its grants, and against its limits as limitsStatus gives them. */
 export function accountSpendingStatus(
   creditNanoUsd: bigint,
   { spentNanoUsd, heldNanoUsd }: AccountSpending,
@@ -59,7 +59,34 @@ export function accountSpendingStatus(
     ...(limits && limits.length > 0 && { limits }),
   };
   const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(creditNanoUsd)} USD of this account's credit are spent.`;
-  return { fields, ...thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words }) };
+  const ofCredit = thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words });
+  const ofLimits = limitThresholds(limits ?? []);
+  return { fields, ...ofLimits, ...ofCredit, conditions: [...ofCredit.conditions, ...ofLimits.conditions] };
+}
+
+/** One condition of each type, with the words of all limits that it is about. */
+function limitThresholds(limits: NonNullable<StatusFields['limits']>): Thresholds {
+  const each = limits.map((limit) => {
+    const { usd, spentUsd, period, timeZone, resetTime } = limit;
+    const window = period === 'Total' ? 'in total' : `for the current ${period} in ${timeZone}`;
+    const reset = resetTime === undefined ? '' : `; it starts anew at ${resetTime}`;
+    const words = `${spentUsd} of ${usd} USD of this account's limit ${window} are spent${reset}.`;
+    return thresholds('Limit', { spent: parseDecimal(spentUsd) ?? 0n, limit: parseDecimal(usd) ?? 0n, words });
+  });
+  const spent = each.flatMap((found) => found.spent ?? []);
+  const byType = Map.groupBy(
+    each.flatMap(({ conditions }) => conditions),
+    ({ type }) => type,
+  );
+  const conditions = [...byType.values()].flatMap((same) => {
+    const [first] = same;
+    return first ? [{ ...first, message: wordsOf(same) }] : [];
+  });
+  return { conditions, ...(spent.length > 0 && { spent: { reason: 'LimitReached', message: wordsOf(spent) } }) };
+}
+
+function wordsOf(messages: readonly { readonly message: string }[]): string {
+  return messages.map(({ message }) => message).join(' ');
 }
 
 /** What was spent under each of an Account's limits. */
@@ -86,21 +113,40 @@ export function limitsStatus(
 
 /**
  * An edited object's spending by the amounts that its status records, for as long as the ledger has not been read since
- * the edit; undefined if it records none, or those of another period than the key's quota counts in now.
+ * the edit; undefined if it records none, or those of another period than the key's quota counts in now. An Account's
+ * limits are left out if one of them counts in a window that is not recorded.
  */
 export function recordedSpendingStatus(
   object: Resource,
   recorded: StatusFields,
   nowMs: number,
 ): SpendingStatus | undefined {
-  if (object.kind === 'Account') return recordedOfAccount(object, recorded);
+  if (object.kind === 'Account') return recordedOfAccount(object, recorded, nowMs);
   return object.kind === 'ApiKey' ? recordedOfKey(object, recorded, nowMs) : undefined;
 }
 
-function recordedOfAccount(account: Account, { spentUsd, heldUsd, limits }: StatusFields): SpendingStatus | undefined {
-  const [credit, spentNanoUsd] = [creditOf(account), amountOf(spentUsd)];
+function recordedOfAccount(account: Account, recorded: StatusFields, nowMs: number): SpendingStatus | undefined {
+  const [credit, spentNanoUsd] = [creditOf(account), amountOf(recorded.spentUsd)];
   if (credit === undefined || spentNanoUsd === undefined) return undefined;
-  return accountSpendingStatus(credit, { spentNanoUsd, heldNanoUsd: amountOf(heldUsd) ?? 0n }, limits);
+  const spending = { spentNanoUsd, heldNanoUsd: amountOf(recorded.heldUsd) ?? 0n };
+  const windows = windowsOf(account).map((window) => recordedWindow(window, recorded, nowMs));
+  const known = windows.filter((window) => window !== undefined);
+  const isKnown = known.length === windows.length;
+  const limits = isKnown ? limitsStatus(account, { ...spending, windows: known }) : undefined;
+  return accountSpendingStatus(credit, spending, limits);
+}
+
+/** What a status records of a window, whatever the limit in it was; undefined: nothing, or it has ended. */
+function recordedWindow(
+  { kind, timeZone }: CalendarWindow,
+  { limits = [] }: StatusFields,
+  nowMs: number,
+): WindowSpending | undefined {
+  const recorded = limits.find((limit) => limit.period === kind && limit.timeZone === timeZone);
+  const [startMs, endMs] = [momentOf(recorded?.periodStartTime), momentOf(recorded?.resetTime)];
+  const spentNanoUsd = amountOf(recorded?.spentUsd);
+  if (startMs === null || endMs === null || spentNanoUsd === undefined || endMs <= nowMs) return undefined;
+  return { startMs, endMs, spentNanoUsd, heldNanoUsd: 0n };
 }
 
 function recordedOfKey(apiKey: ApiKey, recorded: StatusFields, nowMs: number): SpendingStatus | undefined {
@@ -152,10 +198,9 @@ interface Measure {
   readonly words: string;
 }
 
-function thresholds(
-  subject: 'Quota' | 'Balance',
-  { spent, limit, words: message }: Measure,
-): Pick<SpendingStatus, 'conditions' | 'spent'> {
+type Thresholds = Pick<SpendingStatus, 'conditions' | 'spent'>;
+
+function thresholds(subject: 'Quota' | 'Balance' | 'Limit', { spent, limit, words: message }: Measure): Thresholds {
   const conditions: DesiredCondition[] = [];
   if (spent * 100n >= limit * LOW_PERCENT)
     conditions.push({ type: `${subject}Low`, status: 'True', reason: 'AboveThreshold', message });

@@ -12,6 +12,8 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'QuotaExhausted',
   'BalanceLow',
   'BalanceExhausted',
+  'LimitLow',
+  'LimitExhausted',
   'UpstreamRefused',
   'UpstreamUnreachable',
   'UsageImplausible',

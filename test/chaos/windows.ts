@@ -145,7 +145,7 @@ export function contradictedWindows(evidence: Evidence, { tally, sinceMs, config
   const all = [...admitted(evidence.earlierRecords), ...admitted(evidence.records, evidence)];
   return WINDOWED.flatMap(({ name, window, limit, owns, told }) => {
     const mine = all.filter(({ record }) => owns(record));
-    return [...evidence.samples.map((sample) => sample.tally), tally].flatMap((seen) => {
+    const found = [...evidence.samples.map((sample) => sample.tally), tally].flatMap((seen) => {
       const { startMs, spentNanoUsd } = told(seen);
       const span = spanAt(window.kind, startMs, window.timeZone);
       const least = seen === tally ? costOf(mine.filter((call) => isIn(span, call))) : 0n;
@@ -156,6 +156,7 @@ export function contradictedWindows(evidence: Evidence, { tally, sinceMs, config
       const sum = least === most ? `${least}` : `${least} to ${most}`;
       return [`${name} has spent ${spentNanoUsd}, and its records add up to ${sum}`];
     });
+    return [...new Set(found)];
   });
 }
 

@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { AdmitResult, CountLimit, HoldRequest, LimitState, Wanted } from '../ledger.ts';
-import { countsIn, moneyIn } from '../load.ts';
+import { countsIn, moneyIn, spanOfLimit } from '../load.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import { admitOperation, confirmOperation, withdrawOperation } from './operations.ts';
@@ -104,12 +104,16 @@ function parseAdmission(reply: Reply, request: HoldRequest, limits: readonly Cou
   switch (reply.is) {
     case 'held':
       return { outcome: 'Held', heldNanoUsd: parseAmount(reply.amount), ...parseStates(reply, limits) };
-    case 'short':
+    case 'short': {
+      const limit = namedLimit(reply, moneyIn(request.limits));
       return {
         outcome: 'Short',
-        limit: namedLimit(reply, moneyIn(request.limits)),
+        limit,
+        spentNanoUsd: parseAmount(reply.spent),
+        ...spanOfLimit(limit, Number(reply.admitted)),
         availableNanoUsd: parseAmount(reply.available),
       };
+    }
     case 'stale':
       return { outcome: 'StaleLimits' };
     case 'full':

@@ -1109,7 +1109,9 @@ local function hold(asked)
   if less(granted, money(asked.minimum)) or less(granted, 0) then
     if key.seen ~= keySeen or key.hasNewMarks then saveKey(key) end
     if account.seen ~= accountSeen or account.hasNewMarks then saveAccount(account) end
-    return { is = 'short', index = whole(tight - 1), available = digits(notNegative(free)) }
+    local spent = tallyOf(limits[tight], key, account, day, month).spent
+    return { is = 'short', index = whole(tight - 1), available = digits(notNegative(free)), spent = digits(spent),
+      admitted = whole(admitted) }
   end
   local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
     listed = limits.listed, admitted = admitted, cost = asked.cost, tokens = asked.tokens }

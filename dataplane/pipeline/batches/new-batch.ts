@@ -137,10 +137,8 @@ export async function checkAffordable(
 ): Promise<void> {
   const limits = spendingLimits(deps.state.get(), { key, keyHash });
   if (!limits) return;
-  for (const limit of limits) {
-    if (limit.amountNanoUsd === null) continue;
-    const funds = await readFunds(deps, key, limit);
-    const freeNanoUsd = limit.amountNanoUsd - funds.spentNanoUsd;
+  for (const funds of await readFunds(deps, key, limits)) {
+    const freeNanoUsd = funds.limitNanoUsd - funds.spentNanoUsd;
     if (costNanoUsd === 0n || costNanoUsd <= freeNanoUsd) continue;
     const whole = { costNanoUsd, neededNanoUsd: costNanoUsd, fittingOutput: undefined, thinkingBudget: undefined };
     throw outOfMoney(funds, { ...whole, freeNanoUsd });

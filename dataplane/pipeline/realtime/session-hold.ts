@@ -6,9 +6,9 @@ import type { GatewayError } from '../../errors.ts';
 import { admitInForce, moneyLimits } from '../admit.ts';
 import type { Admitted, PipelineDeps } from '../context.ts';
 import { originOf } from '../origin.ts';
-import { outOfMoney, readFunds } from '../out-of-money.ts';
+import { fundsUnder, outOfMoney } from '../out-of-money.ts';
 import { NO_TOKENS_LOAD } from '../../ledger/load.ts';
-import type { AdmitResult } from '../../ledger/ledger.ts';
+import type { AdmitResult, ShortHold } from '../../ledger/ledger.ts';
 import type { SessionBill } from './session-bill.ts';
 
 export class SessionHold {
@@ -59,7 +59,7 @@ export class SessionHold {
     const needed = this.#bill.neededNanoUsd;
     if (!always && needed <= this.#heldNanoUsd) return;
     const result = await admitInForce(() => this.#admit(needed));
-    if (result.outcome === 'Short') throw await this.#shortage(result, needed);
+    if (result.outcome === 'Short') throw this.#shortage(result, needed);
     if (result.outcome === 'Full') throw new Error('a hold without limits of calls is never full');
     this.#heldNanoUsd = result.heldNanoUsd;
   }
@@ -76,15 +76,12 @@ export class SessionHold {
     });
   }
 
-  async #shortage(
-    { limit, availableNanoUsd }: Extract<AdmitResult, { outcome: 'Short' }>,
-    neededNanoUsd: bigint,
-  ): Promise<GatewayError> {
+  #shortage(short: ShortHold, neededNanoUsd: bigint): GatewayError {
     const { key } = this.#admitted.routed;
-    return outOfMoney(await readFunds(this.#deps, key, limit), {
+    return outOfMoney(fundsUnder(this.#deps, key, short), {
       costNanoUsd: neededNanoUsd,
       neededNanoUsd,
-      freeNanoUsd: availableNanoUsd,
+      freeNanoUsd: short.availableNanoUsd,
       fittingOutput: undefined,
       thinkingBudget: undefined,
     });

@@ -1,5 +1,6 @@
 /** The contract of holds and settlements. */
 import assert from 'node:assert/strict';
+import { spanAt } from '#ledger/periods.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { brief, holdRequest, limits, moneyLimits, origin, progress, settlement } from './calls.ts';
@@ -187,7 +188,7 @@ export function settleScenarios(scenario: AddScenario): void {
     },
   );
 
-  scenario('each limit of a list bounds a call, and a refusal names the tightest', async ({ ledger }) => {
+  scenario('each limit of a list bounds a call, and a refusal names the tightest', async ({ ledger }, clock) => {
     const [quota, credit] = moneyLimits(limits({ keyLimitNanoUsd: 100n, accountCreditNanoUsd: 1_000n }), origin('a'));
     assert.ok(quota?.scope === 'Key' && credit);
     const ofDay = { ...quota, window: 'Day', amountNanoUsd: 50n } as const;
@@ -196,17 +197,21 @@ export function settleScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.admit({ ...holdRequest('b', 30n), limits: all }), {
       outcome: 'Short',
       limit: ofDay,
+      spentNanoUsd: 0n,
+      span: spanAt('Day', clock.nowMs),
       availableNanoUsd: 20n,
     });
     assert.deepEqual(await ledger.admit({ ...holdRequest('c', 80n), limits: [quota, credit] }), {
       outcome: 'Short',
       limit: quota,
+      spentNanoUsd: 0n,
       availableNanoUsd: 70n,
     });
     const poor = { ...credit, scope: 'Account', amountNanoUsd: 40n, window: 'Total' } as const;
     assert.deepEqual(await ledger.admit({ ...holdRequest('d', 20n), limits: [...all.slice(0, 2), poor] }), {
       outcome: 'Short',
       limit: poor,
+      spentNanoUsd: 0n,
       availableNanoUsd: 10n,
     });
     assert.deepEqual(await ledger.admit({ ...holdRequest('e', 20n), limits: all }), HELD(20n));

@@ -50,6 +50,40 @@ export function windowScenarios(scenario: AddScenario): void {
     assert.deepEqual([span.periodStartMs, span.resetsMs], [periodStartMs, resetsMs]);
   });
 
+  scenario('a refusal says what was spent in the window that the call counts in', async (subject, clock) => {
+    const { ledger } = subject;
+    const limits = { ...quota('Daily', BERLIN), ...limited([WEEK_IN_BERLIN, { amountNanoUsd: 90n, window: 'Day' }]) };
+    const sundayMs = Date.UTC(2026, 10, 15);
+    // midnight in Berlin is an hour earlier
+    const [mondayMs, tuesdayMs] = [sundayMs + 23 * HOUR_MS, sundayMs + 47 * HOUR_MS];
+    const refusal = async (callId: string, amount: bigint) => {
+      const result = await ledger.admit(holdRequest(callId, amount, { limits, minimum: amount }));
+      if (result.outcome !== 'Short') return result.outcome;
+      const { limit, spentNanoUsd, span, availableNanoUsd } = result;
+      return [limit.scope, limit.window, spentNanoUsd, span?.startMs, span?.endMs, availableNanoUsd];
+    };
+    clock.nowMs = mondayMs - 1;
+    await call(subject, 'a', { cost: 40n, limits });
+    await ledger.admit(holdRequest('running', 10n, { limits }));
+    const sunday = [sundayMs, sundayMs + DAY_MS];
+    assert.deepEqual(await refusal('b', 95n), ['Account', 'Day', 40n, ...sunday, 40n]);
+    // Monday in Berlin, and still Sunday in UTC
+    clock.nowMs = mondayMs;
+    await call(subject, 'b', { cost: 30n, limits });
+    assert.deepEqual(await refusal('c', 95n), ['Account', 'Day', 70n, ...sunday, 10n]);
+    // Monday in both
+    clock.nowMs = sundayMs + DAY_MS;
+    assert.deepEqual(await refusal('c', 95n), ['Key', 'Day', 30n, mondayMs, tuesdayMs, 70n]);
+    // a call that is held again is refused by the windows of its admission, with their figures
+    assert.deepEqual(await refusal('running', 95n), ['Account', 'Day', 70n, ...sunday, 20n]);
+  });
+
+  scenario('a refusal in total has no window', async ({ ledger }) => {
+    const result = await ledger.admit(holdRequest('a', 2_000_000n, { minimum: 2_000_000n }));
+    assert.ok(result.outcome === 'Short');
+    assert.deepEqual([result.limit.scope, result.spentNanoUsd, 'span' in result], ['Account', 0n, false]);
+  });
+
   scenario(
     'a day in a time zone begins at its midnight, and has 25 hours where clocks are set back',
     async (subject, clock) => {

@@ -1,7 +1,7 @@
 /** Conditions over time, and the conditions of spending. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import type { Condition } from '#crds/types.gen.ts';
+import type { Account, Condition } from '#crds/types.gen.ts';
 import { spanAt } from '#ledger/periods.ts';
 import {
   RECONCILING,
@@ -16,6 +16,7 @@ import {
   accountSpendingStatus,
   creditOf,
   keySpendingStatus,
+  limitsStatus,
   recordedSpendingStatus,
 } from '../../../../operator/status/spending.ts';
 import { NOW_MS, accountsOf, apiKeysOf } from '../support.ts';
@@ -198,6 +199,63 @@ describe('spending', () => {
       balanceUsd: '9.00',
     });
     assert.equal(recordedSpendingStatus(account, {}, NOW_MS), undefined);
+  });
+
+  describe('of an account with limits', () => {
+    const limited = (limits: NonNullable<Account['spec']['limits']>): Account => ({
+      ...account,
+      spec: { ...account.spec, limits },
+    });
+    const day = { period: 'Day', timeZone: 'Europe/Berlin' } as const;
+    const total = { usd: '2', period: 'Total', timeZone: 'UTC' } as const;
+    const windows = [{ ...spanAt('Day', NOW_MS, 'Europe/Berlin'), spentNanoUsd: 800_000_000n, heldNanoUsd: 0n }];
+    const amounts = { spentNanoUsd: 1_000_000_000n, heldNanoUsd: 0n, windows };
+    const statusOf = (edited: Account) =>
+      accountSpendingStatus(100n * 10n ** 9n, amounts, limitsStatus(edited, amounts));
+    const endOfDay = formatTime(spanAt('Day', NOW_MS, 'Europe/Berlin').endMs);
+    const ofDay = (usd: string) =>
+      `0.80 of ${usd} USD of this account's limit for the current Day in Europe/Berlin are spent; it starts anew at ${endOfDay}.`;
+
+    test('warns of one that is low or spent, with when it starts anew', () => {
+      assert.deepEqual(statusOf(limited([{ ...day, usd: '1.01' }, total])).conditions, []);
+      const low = statusOf(limited([{ ...day, usd: '1' }, total]));
+      assert.deepEqual(low.conditions, [
+        { type: 'LimitLow', status: 'True', reason: 'AboveThreshold', message: ofDay('1.00') },
+      ]);
+      assert.equal(low.spent, undefined);
+      const spent = statusOf(
+        limited([
+          { ...day, usd: '0.8' },
+          { ...total, usd: '1' },
+        ]),
+      );
+      const message = `${ofDay('0.80')} 1.00 of 1.00 USD of this account's limit in total are spent.`;
+      assert.deepEqual(spent.conditions, [
+        { type: 'LimitLow', status: 'True', reason: 'AboveThreshold', message },
+        { type: 'LimitExhausted', status: 'True', reason: 'LimitReached', message },
+      ]);
+      assert.deepEqual(spent.spent, { reason: 'LimitReached', message });
+    });
+
+    test('that a status records is measured against edited limits in the same windows', () => {
+      const before = statusOf(limited([{ ...day, usd: '5' }])).fields;
+      const edited = limited([total, { ...day, usd: '0.5' }]);
+      const { fields, spent } = recordedSpendingStatus(edited, before, NOW_MS) ?? assert.fail('nothing is recorded');
+      assert.deepEqual(fields.limits, limitsStatus(edited, amounts));
+      assert.match(spent?.message ?? '', /0\.80 of 0\.50 USD/);
+      // windows that are not recorded, or are over
+      const inTokyo = limited([{ usd: '5', period: 'Day', timeZone: 'Asia/Tokyo' }]);
+      for (const [object, nowMs] of [
+        [inTokyo, NOW_MS],
+        [edited, NOW_MS + 86_400_000],
+      ] as const) {
+        const unknown = recordedSpendingStatus(object, before, nowMs);
+        assert.deepEqual(
+          [unknown?.fields.limits, unknown?.fields.spentUsd, unknown?.conditions],
+          [undefined, '1.00', []],
+        );
+      }
+    });
   });
 
   test('that a status records of another period is none of the edited one', () => {

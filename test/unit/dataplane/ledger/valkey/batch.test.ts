@@ -457,12 +457,11 @@ describe.skipIf(valkey.skip)('a batch', async () => {
           };
           const granted = await ask(holding('a', held));
           assert.deepEqual([granted?.is, granted?.amount], ['held', String(held)]);
-          if (credit < most)
-            assert.deepEqual(await ask(holding('b', most)), {
-              is: 'short',
-              index: '1',
-              available: String(credit - held),
-            });
+          if (credit < most) {
+            const { admitted: _now, ...short } = (await ask(holding('b', most))) ?? {};
+            const available = String(credit - held);
+            assert.deepEqual(short, { is: 'short', index: '1', available, spent: '0' });
+          }
           const ended = { ...settlement('a', cost), origin: originOf('a', 'm'), progress: progress(cost) };
           const settled = await ask(settleOperation(ended, []));
           assert.deepEqual([settled?.accountSpent, settled?.totalSpent], [String(cost), String(cost)]);

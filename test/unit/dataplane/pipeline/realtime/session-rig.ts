@@ -140,6 +140,7 @@ export function openRig({
           return {
             outcome: 'Short',
             limit: { scope: 'Key', window: 'Total', amountNanoUsd: limitNanoUsd },
+            spentNanoUsd: 0n,
             availableNanoUsd: 0n,
           };
         heldNanoUsd = amountNanoUsd;
