@@ -6,9 +6,14 @@ import { html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 /** An error, with its field; without one: of the whole form. */
-export interface FieldFault {
-  readonly field: string | undefined;
+export interface FieldFault<Field extends string = string> {
+  readonly field: Field | undefined;
   readonly message: string;
+}
+
+/** The API's words about a path that has no control. */
+export function withPath({ path, message }: { readonly path: string; readonly message: string }): string {
+  return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
 }
 
 /** The id of a field's control. The ids of its errors and hint add a suffix. */

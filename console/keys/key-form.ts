@@ -10,16 +10,14 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ApiFieldError } from '../access/access.ts';
 import { formText } from '../request-schema.ts';
+import { withPath } from '../components/field.ts';
+import type { FieldFault } from '../components/field.ts';
 import type { ControlView } from './controls.ts';
 import { EDIT_ROWS, KEY_ROWS, keyField } from './fields.ts';
 import type { KeyField, KeyFieldRow, KeyForm, Patch, Posted } from './fields.ts';
 import { timeOfInput } from './times.ts';
 
-/** An error, with its field; without a field: of the whole form. */
-export interface FormError {
-  readonly field: KeyField | undefined;
-  readonly message: string;
-}
+export type FormError = FieldFault<KeyField>;
 
 export type Parsed<T> =
   { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
@@ -168,11 +166,6 @@ export function errorsOfFields(fields: readonly ApiFieldError[], present: readon
     if (field !== undefined && present.includes(field)) return { field, message };
     return { field: undefined, message: withPath({ path, message }) };
   });
-}
-
-/** A fault beside no control, with its path. */
-export function withPath({ path, message }: ApiFieldError): string {
-  return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
 }
 
 function isWithin(path: string, place: string): boolean {
