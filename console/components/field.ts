@@ -5,13 +5,13 @@
 import { html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
-/** An error, with its field; without one: of the whole form. */
+/** An error of a field, or of the whole form if `field` is undefined. */
 export interface FieldFault<Field extends string = string> {
   readonly field: Field | undefined;
   readonly message: string;
 }
 
-/** The API's words about a path that has no control. */
+/** An error's message, after its path unless the message begins with it. */
 export function withPath({ path, message }: { readonly path: string; readonly message: string }): string {
   return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
 }

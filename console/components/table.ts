@@ -25,10 +25,10 @@ export interface Column<Row> {
   readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
 }
 
-/** A cell that is not like the others of its column. */
+/** A cell that differs from the others in its column. */
 export interface Cell {
   readonly content: Html | string;
-  /** How many columns it takes; those behind it have no cell in this row. */
+  /** How many columns the cell spans; the row has no cells of its own for the others. */
   readonly span?: number;
   readonly label?: string;
   /** "title" of the cell. */
