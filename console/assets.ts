@@ -35,6 +35,8 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
+/** Modules of npm packages, which scripts import by the package's name. */
+const LIBRARIES = ['idiomorph'];
 const HASH_DIGITS = 12;
 const FILE = /^([\w-]+)\.(css|js|svg)$/;
 const HASHED = new RegExp(`^([\\w-]+)\\.([0-9a-f]{${HASH_DIGITS}})\\.(css|js|svg)$`);
@@ -42,18 +44,25 @@ const HASHED = new RegExp(`^([\\w-]+)\\.([0-9a-f]{${HASH_DIGITS}})\\.(css|js|svg
 /** Reads them all. @throws Error where two folders have a file of one name. */
 export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
   const loaded = new Map<string, Asset & { readonly path: string }>();
+  const add = (file: string, body: Buffer): void => {
+    const [, name = '', extension = ''] = FILE.exec(file) ?? [];
+    const contentType = TYPES[extension];
+    if (contentType === undefined) return;
+    if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
+    const digits = hash('sha256', body, 'hex').slice(0, HASH_DIGITS);
+    loaded.set(file, { path: `${ASSET_ROOT}${name}.${digits}.${extension}`, contentType, body });
+  };
+  for (const name of LIBRARIES) add(`${name}.js`, readFileSync(new URL(import.meta.resolve(name))));
+  const addressed = (script: string): string =>
+    LIBRARIES.reduce(
+      (text, name) =>
+        text.replaceAll(`from '${name}'`, `from '${loaded.get(`${name}.js`)?.path.replace(ASSET_ROOT, './') ?? name}'`),
+      script,
+    );
   for (const folder of folders.filter((each) => existsSync(each))) {
     for (const file of readdirSync(folder)) {
-      const [, name = '', extension = ''] = FILE.exec(file) ?? [];
-      const contentType = TYPES[extension];
-      if (contentType === undefined) continue;
-      if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
       const body = servedContent(file, readFileSync(new URL(file, folder)));
-      loaded.set(file, {
-        path: `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`,
-        contentType,
-        body,
-      });
+      add(file, file.endsWith('.js') ? Buffer.from(addressed(body.toString())) : body);
     }
   }
   return {

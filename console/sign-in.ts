@@ -8,6 +8,7 @@ import type { Html } from '#web/html.ts';
 import type { ConsoleAccess } from './access/access.ts';
 import { RequestRefused } from './describe-error.ts';
 import { checkSite, identify, readForm } from './hooks.ts';
+import { notice } from './components/notice.ts';
 import { pathWithin, sendPage, sendRedirect } from './reply.ts';
 import type { ReplyContext } from './reply.ts';
 import { formText, queryText } from './request-schema.ts';
@@ -45,7 +46,7 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
     backend: deps.access.backend,
     takesKeys: deps.access.takesKeys ?? false,
     next,
-    notice: NOTICES.get(why),
+    why: NOTICES.get(why),
     error: undefined,
     fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
@@ -147,7 +148,7 @@ interface SignInFacts {
   /** Where to go then; a path of the console. */
   readonly next: string;
   /** Why the page is shown; undefined: the person opened it themselves. */
-  readonly notice: string | undefined;
+  readonly why: string | undefined;
   /** What was wrong with the token that was tried last. */
   readonly error: string | undefined;
   /** A link led here from another site, so the browser did not say whether somebody is signed in. */
@@ -161,13 +162,11 @@ interface SignInText {
 }
 
 /** The content of <main>. */
-function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: SignInFacts): Html {
+function signInView({ backend, takesKeys, next, why, error, fromElsewhere }: SignInFacts): Html {
   const { lede, hint, label } = SIGN_IN_TEXTS[backend];
   const described = error === undefined ? NOTHING : html`aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
-    ${
-      notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>`
-    }${fromElsewhere ? goOn(next) : NOTHING}
+    ${why === undefined ? NOTHING : notice(why, { role: 'status' })}${fromElsewhere ? goOn(next) : NOTHING}
     <p class="lede">${lede}</p>
     <form class="form section" method="post" action="/sign-in">
       <input type="hidden" name="next" value="${next}" />
@@ -194,9 +193,9 @@ function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: 
 }
 
 function goOn(next: string): Html {
-  return html`<p class="notice">
-    You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.
-  </p>`;
+  return notice(
+    html`You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.`,
+  );
 }
 
 const KEY_HINT = html`<p class="hint">

@@ -46,13 +46,29 @@ function withoutLineBreaks(literals: TemplateStringsArray): readonly string[] {
 
 /** An attribute without a value, or nothing: `<option ${flag('selected', chosen)}>`. */
 export function flag(
-  attribute: 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus',
+  attribute: 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus' | 'novalidate',
   present: boolean,
 ): Html {
   return new Html(present ? attribute : '');
 }
 
 export const NOTHING = new Html('');
+
+/** An attribute with its value, or nothing where there is none. */
+export function attribute(name: string, value: string | number | undefined): Html {
+  return value === undefined ? NOTHING : html`${name}="${value}"`;
+}
+
+/** The names of classes, without those that are missing. */
+export function classes(...names: readonly (string | undefined)[]): string {
+  return names.filter((name) => name !== undefined && name !== '').join(' ');
+}
+
+/** Their attribute, or nothing where there is no class. */
+export function classAttribute(...names: readonly (string | undefined)[]): Html {
+  const all = classes(...names);
+  return all === '' ? NOTHING : html`class="${all}"`;
+}
 
 /** Each line as text, for `<pre>` and `<textarea>`. */
 export function preformatted(text: string): Html {

@@ -1,4 +1,5 @@
 /** [P] Routes with their channels: their health, and the forms that drain them. */
+import { conditionOf } from '../queries/conditions.ts';
 import type { ModelRoute } from '#crds/types.gen.ts';
 import { formatCount, pluralize, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
@@ -180,8 +181,8 @@ function isTransient(problem: string): boolean {
   return problem === 'RateLimited' || problem === 'Unavailable';
 }
 
-function renderReady({ status }: ModelRoute): Html {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+function renderReady(route: ModelRoute): Html {
+  const ready = conditionOf(route, 'Ready');
   if (!ready || ready.status === 'True') return NOTHING;
   return html`· <b>${ready.reason}</b> ${ready.message}`;
 }

@@ -1,5 +1,5 @@
 /** [P] Facts as pairs of a name and a value, and large figures side by side. */
-import { html, NOTHING } from '#web/html.ts';
+import { attribute, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 /** undefined: it is left out. */
@@ -30,7 +30,7 @@ export interface Figure {
 
 /** Figures side by side. */
 export function figures(list: readonly Figure[], id?: string): Html {
-  return html`<dl class="figures" ${id === undefined ? NOTHING : html`id="${id}"`}>
+  return html`<dl class="figures" ${attribute('id', id)}>
     ${list.map(
       ({ label, value, note, below = NOTHING, attributes = NOTHING }) =>
         html`<div>

@@ -5,10 +5,15 @@
 import { html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
-/** An error, with its field; without one: of the whole form. */
-export interface FieldFault {
-  readonly field: string | undefined;
+/** An error of a field, or of the whole form if `field` is undefined. */
+export interface FieldFault<Field extends string = string> {
+  readonly field: Field | undefined;
   readonly message: string;
+}
+
+/** An error's message, after its path unless the message begins with it. */
+export function withPath({ path, message }: { readonly path: string; readonly message: string }): string {
+  return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
 }
 
 /** The id of a field's control. The ids of its errors and hint add a suffix. */

@@ -1,5 +1,5 @@
 /** [P] The form above a list that narrows it; it works without scripts. */
-import { flag, html, NOTHING } from '#web/html.ts';
+import { attribute, flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 interface Filters {
@@ -24,7 +24,7 @@ export function filters(
 ): Html {
   return html`<form
     class="filters${style === undefined ? '' : ` ${style}`}"
-    ${id === undefined ? NOTHING : html`id="${id}"`}
+    ${attribute('id', id)}
     method="get"
     action="${action}"
     role="search"
@@ -69,7 +69,7 @@ interface SelectFilter {
 
 /** A choice of one value. */
 export function selectFilter({ label, name, all, options, chosen, style }: SelectFilter): Html {
-  return html`<label ${style === undefined ? NOTHING : html`class="${style}"`}>
+  return html`<label ${attribute('class', style)}>
     <span>${label}</span>
     <select name="${name}">
       ${all === undefined ? NOTHING : html`<option value="">${all}</option>`}

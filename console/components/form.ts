@@ -1,5 +1,5 @@
 /** [P] A form that is posted: with the session's token, without which the server takes none. */
-import { html, NOTHING } from '#web/html.ts';
+import { classAttribute, attribute, html, NOTHING, flag } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 /** The field's name; the server takes it out of the form before a handler sees it. */
@@ -26,12 +26,12 @@ export function postForm(
   body: Html,
 ): Html {
   return html`<form
-    ${style === '' ? NOTHING : html`class="${style}"`}
-    ${id === undefined ? NOTHING : html`id="${id}"`}
+    ${classAttribute(style)}
+    ${attribute('id', id)}
     method="post"
     action="${action}"
-    ${autocomplete === undefined ? NOTHING : html`autocomplete="${autocomplete}"`}
-    ${novalidate ? html`novalidate` : NOTHING}
+    ${attribute('autocomplete', autocomplete)}
+    ${flag('novalidate', novalidate)}
   >
     ${csrfField(csrf)}
     ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}

@@ -1,5 +1,5 @@
 /** [P] A notice: one or more paragraphs in a box that stands out. */
-import { html, NOTHING } from '#web/html.ts';
+import { attribute, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 interface NoticeOptions {
@@ -19,8 +19,8 @@ export function notice(
   const paragraphs: readonly (Html | string)[] = Array.isArray(text) ? text : [text];
   return html`<div
     class="notice${tone === undefined ? '' : ` ${tone}`}"
-    ${id === undefined ? NOTHING : html`id="${id}"`}
-    ${role === undefined ? NOTHING : html`role="${role}"`}
+    ${attribute('id', id)}
+    ${attribute('role', role)}
   >
     ${title === undefined ? NOTHING : html`<h2>${title}</h2>`}
     ${paragraphs.map((paragraph) => html`<p>${paragraph}</p>`)}

@@ -2,7 +2,7 @@
  * [P] A table from its columns and rows. Each column is written once: its heading, what its cells show, and the label
  * that a cell has on a phone, where a row is a card. The first column's cells are the rows' headings.
  */
-import { html, NOTHING } from '#web/html.ts';
+import { attribute, classAttribute, classes, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 export interface Column<Row> {
@@ -25,10 +25,10 @@ export interface Column<Row> {
   readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
 }
 
-/** A cell that is not like the others of its column. */
+/** A cell that differs from the others in its column. */
 export interface Cell {
   readonly content: Html | string;
-  /** How many columns it takes; those behind it have no cell in this row. */
+  /** How many columns the cell spans; the row has no cells of its own for the others. */
   readonly span?: number;
   readonly label?: string;
   /** "title" of the cell. */
@@ -66,8 +66,8 @@ export function table<Row>(
   return html`<div class="${classes('table-box', boxStyle)}" ${region}>
     <table
       class="${classes('table', cards ? 'cards' : undefined, style)}"
-      ${id === undefined ? NOTHING : html`id="${id}"`}
-      ${labelledBy === undefined ? NOTHING : html`aria-labelledby="${labelledBy}"`}
+      ${attribute('id', id)}
+      ${attribute('aria-labelledby', labelledBy)}
     >
       ${
         caption === undefined
@@ -131,8 +131,8 @@ function rowHeading<Row>({ style, columnStyle }: Column<Row>, { content }: Cell,
 function dataCell<Row>(column: Column<Row>, { content, span, label, hint }: Cell, cards: boolean): Html {
   const { title, hidden = false, num, style, columnStyle } = column;
   const attributes = html`${classAttribute(num === true ? 'num' : undefined, columnStyle, style)}
-  ${cards && !hidden ? html`data-label="${label ?? title}"` : NOTHING}
-  ${span === undefined ? NOTHING : html`colspan="${span}"`} ${hint === undefined ? NOTHING : html`title="${hint}"`}`;
+  ${cards && !hidden ? html`data-label="${label ?? title}"` : NOTHING} ${attribute('colspan', span)}
+  ${attribute('title', hint)}`;
   return html`<td ${attributes}>${content}</td>`;
 }
 
@@ -153,13 +153,4 @@ function tableFoot<Row>(columns: readonly Column<Row>[], { cards = false, foot }
     }
     ${foot ?? NOTHING}
   </tfoot>`;
-}
-
-function classes(...names: readonly (string | undefined)[]): string {
-  return names.filter((name) => name !== undefined && name !== '').join(' ');
-}
-
-function classAttribute(...names: readonly (string | undefined)[]): Html {
-  const all = classes(...names);
-  return all === '' ? NOTHING : html`class="${all}"`;
 }

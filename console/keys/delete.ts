@@ -11,6 +11,7 @@ import { formText, OBJECT } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary, textField } from '../components/field.ts';
+import type { FieldFault } from '../components/field.ts';
 import { postForm, formActions } from '../components/form.ts';
 import type { Backend } from '../components/missing-right.ts';
 import { keyPath } from '../paths.ts';
@@ -78,10 +79,7 @@ async function deleteKey(
   return { redirect: `/keys?deleted=${encodeURIComponent(`${namespace}/${name}`)}` };
 }
 
-interface DeleteFault {
-  readonly field: 'confirm';
-  readonly message: string;
-}
+type DeleteFault = FieldFault<'confirm'>;
 
 interface DeleteView {
   readonly apiKey: ApiKey;

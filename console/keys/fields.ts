@@ -44,8 +44,10 @@ interface Field<Parts> {
   readonly label: string;
   /** Where the manifest has it; what is below it belongs to the field too. */
   readonly path: string;
-  /** new: only the form of a new key has it. fold: there, it is folded. */
-  readonly place: 'new' | 'newFold' | 'both' | 'fold';
+  /** An edit cannot change it. */
+  readonly fixed?: true;
+  /** The form of a new key folds it away with the others that few people need. */
+  readonly folded?: true;
   /** The values as the form has them, before anything is typed; they are always valid. */
   readonly initial: Parts;
   /** What its control posts. Default: one text of the field's name. */
@@ -100,7 +102,7 @@ function countField<const Name extends string>(
   return field({
     label,
     path,
-    place: 'fold',
+    folded: true,
     initial: parts(''),
     read: ({ text }) => parts(text(name)),
     of: ({ spec }) => parts(String(of(spec) ?? '')),
@@ -155,7 +157,7 @@ export const KEY_FIELDS = {
   name: field({
     label: 'Name',
     path: 'metadata.name',
-    place: 'new',
+    fixed: true,
     initial: { name: '' },
     read: ({ text }) => ({ name: text('name') }),
     of: ({ metadata: { name } }) => ({ name }),
@@ -175,7 +177,7 @@ export const KEY_FIELDS = {
   account: field({
     label: 'Account',
     path: 'spec.accountRef',
-    place: 'new',
+    fixed: true,
     initial: { namespace: '', account: '' },
     // "namespace/name" where the list has accounts of several namespaces
     read({ text }) {
@@ -196,7 +198,7 @@ export const KEY_FIELDS = {
   namespace: field({
     label: 'Namespace',
     path: 'metadata.namespace',
-    place: 'new',
+    fixed: true,
     initial: {},
     read: () => ({}),
     of: () => ({}),
@@ -208,7 +210,7 @@ export const KEY_FIELDS = {
   enabled: field({
     label: 'Enabled',
     path: 'spec.enabled',
-    place: 'fold',
+    folded: true,
     initial: { enabled: true },
     read: ({ text }) => ({ enabled: text('enabled') === 'true' }),
     of: ({ spec: { enabled } }) => ({ enabled }),
@@ -226,7 +228,6 @@ export const KEY_FIELDS = {
   group: field({
     label: 'Group',
     path: 'spec.groupRef',
-    place: 'both',
     initial: { group: '' },
     read: ({ text }) => ({ group: text('group') }),
     of: ({ spec }) => ({ group: spec.groupRef.name }),
@@ -239,7 +240,7 @@ export const KEY_FIELDS = {
   models: field({
     label: 'Models',
     path: 'spec.models',
-    place: 'fold',
+    folded: true,
     initial: { restricted: false, models: [] as readonly string[] },
     // the ticked models, and those in the text area, one per line
     posts: { allowed: formText(), model: formTexts(), models: formTexts() },
@@ -258,7 +259,6 @@ export const KEY_FIELDS = {
   limitUsd: field({
     label: 'Quota',
     path: 'spec.quota.limitUsd',
-    place: 'both',
     initial: { limited: false, limitUsd: '' },
     posts: { quota: formText(), limitUsd: formText() },
     read: ({ text }) => ({ limited: text('quota') === 'Limited', limitUsd: text('limitUsd') }),
@@ -304,7 +304,6 @@ export const KEY_FIELDS = {
   period: field({
     label: 'Resets',
     path: 'spec.quota.period',
-    place: 'both',
     initial: { period: 'Never' },
     read: ({ text }) => ({ period: text('period') }),
     of: ({ spec: { quota } }) => ({ period: quota.period }),
@@ -323,7 +322,6 @@ export const KEY_FIELDS = {
   timeZone: field({
     label: 'In the time zone',
     path: 'spec.quota.timeZone',
-    place: 'both',
     initial: { timeZone: UTC },
     read: ({ text }) => ({ timeZone: text('timeZone') || UTC }),
     of: ({ spec: { quota } }) => ({ timeZone: zoneOf(quota) }),
@@ -345,7 +343,7 @@ export const KEY_FIELDS = {
   whenShort: field({
     label: 'When less is left than a call may cost',
     path: 'spec.quota.whenShort',
-    place: 'fold',
+    folded: true,
     initial: { whenShort: 'Lower' },
     read: ({ text }) => ({ whenShort: text('whenShort') }),
     of: ({ spec: { quota } }) => ({ whenShort: quota.whenShort }),
@@ -364,7 +362,7 @@ export const KEY_FIELDS = {
   expires: field({
     label: 'Expires',
     path: 'spec.expirationTime',
-    place: 'fold',
+    folded: true,
     /** As `<input type="datetime-local">` has it, in UTC: "2027-01-01T00:00"; empty: never. */
     initial: { expires: '' },
     read: ({ text }) => ({ expires: text('expires') }),
@@ -417,7 +415,8 @@ export const KEY_FIELDS = {
   keyType: field({
     label: 'Where the key comes from',
     path: 'spec.key.type',
-    place: 'newFold',
+    fixed: true,
+    folded: true,
     initial: { keyType: 'Generated' },
     read: ({ text }) => ({ keyType: text('keyType') || 'Generated' }),
     of: ({ spec: { key } }) => ({ keyType: key.type }),
@@ -446,7 +445,8 @@ export const KEY_FIELDS = {
   secret: field({
     label: 'Secret',
     path: 'spec.key.secretRef',
-    place: 'newFold',
+    fixed: true,
+    folded: true,
     initial: { secret: '' },
     read: ({ text }) => ({ secret: text('secret') }),
     of: ({ spec: { key } }) => ({ secret: key.secretRef?.name ?? '' }),
@@ -473,7 +473,7 @@ export type KeyForm = PartsOf<(typeof KEY_FIELDS)[KeyField]> extends (parts: inf
 /** A field among the others: it takes its own parts of a form, and gives no other. */
 export interface KeyFieldRow extends Pick<
   Field<KeyForm>,
-  'label' | 'path' | 'place' | 'posts' | 'text' | 'write' | 'fact'
+  'label' | 'path' | 'fixed' | 'folded' | 'posts' | 'text' | 'write' | 'fact'
 > {
   readonly field: KeyField;
   readonly initial: Partial<KeyForm>;
@@ -496,4 +496,4 @@ function isKeyField(name: string): name is KeyField {
 }
 
 /** The fields that an edit can change, in the form's order. */
-export const EDIT_ROWS: readonly KeyFieldRow[] = KEY_ROWS.filter(({ place }) => place === 'both' || place === 'fold');
+export const EDIT_ROWS: readonly KeyFieldRow[] = KEY_ROWS.filter(({ fixed }) => !fixed);

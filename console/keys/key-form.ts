@@ -10,16 +10,14 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ApiFieldError } from '../access/access.ts';
 import { formText } from '../request-schema.ts';
+import { withPath } from '../components/field.ts';
+import type { FieldFault } from '../components/field.ts';
 import type { ControlView } from './controls.ts';
 import { EDIT_ROWS, KEY_ROWS, keyField } from './fields.ts';
 import type { KeyField, KeyFieldRow, KeyForm, Patch, Posted } from './fields.ts';
 import { timeOfInput } from './times.ts';
 
-/** An error, with its field; without a field: of the whole form. */
-export interface FormError {
-  readonly field: KeyField | undefined;
-  readonly message: string;
-}
+export type FormError = FieldFault<KeyField>;
 
 export type Parsed<T> =
   { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
@@ -103,7 +101,7 @@ function missingOf(form: KeyForm): FormError[] {
   });
 }
 
-/** The form with what cannot be written replaced by valid values, so that the rest can be checked. */
+/** The form with invalid values replaced by valid ones, so that the rest can be checked. */
 export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyForm {
   const faulty = KEY_ROWS.filter((row) => faults.some(({ field }) => field === row.field) && row.write(form).error);
   return faulty.reduce<KeyForm>((valid, { initial }) => ({ ...valid, ...initial }), form);
@@ -168,11 +166,6 @@ export function errorsOfFields(fields: readonly ApiFieldError[], present: readon
     if (field !== undefined && present.includes(field)) return { field, message };
     return { field: undefined, message: withPath({ path, message }) };
   });
-}
-
-/** A fault beside no control, with its path. */
-export function withPath({ path, message }: ApiFieldError): string {
-  return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
 }
 
 function isWithin(path: string, place: string): boolean {
@@ -264,7 +257,7 @@ function partsOf({ initial }: KeyFieldRow, form: KeyForm): Partial<KeyForm> {
   return Object.fromEntries(Object.entries(form).filter(([part]) => part in initial));
 }
 
-/** Whether a form says more of these fields than a new one. */
+/** Whether any of these fields differs from a new form's. */
 export function isTyped(rows: readonly KeyFieldRow[], form: KeyForm): boolean {
   return rows.some(({ text, initial }) => text(form) !== text({ ...form, ...initial }));
 }
@@ -276,7 +269,7 @@ export interface KeyFormView extends Pick<ControlView, 'groups' | 'accounts'> {
   readonly others: readonly ConcurrentChange[];
 }
 
-/** The controls of these fields, in the table's order; what belongs inside another control stands there. */
+/** The controls of these fields, in the table's order; a field that belongs inside another is rendered there. */
 export function renderFields(rows: readonly KeyFieldRow[], view: KeyFormView): Html {
   const control = ({ field, label, control: render }: KeyFieldRow): Html => {
     const within = rows.filter((row) => OUTER[row.field] === field);

@@ -1,8 +1,10 @@
 /**
  * Keeps the list of keys up to date and filters it while the reader types. The server renders the same address again in
- * full; this script compares cell by cell and replaces only what differs, so that nothing flickers, open details stay
- * open and the focus stays. It pauses while the page is hidden.
+ * full, and the elements that differ are changed in place, so that nothing flickers, open details stay open and the focus
+ * and the selection stay. It pauses while the page is hidden.
  */
+import { Idiomorph } from 'idiomorph';
+
 const POLL_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 const TYPING_MS = 250;
@@ -89,26 +91,6 @@ async function ask() {
   return schedule();
 }
 
-/** Replaces what differs. Empty markup: nothing has changed. */
-function show(markup) {
-  if (markup.trim() === '') return;
-  const template = document.createElement('template');
-  template.innerHTML = markup;
-  const next = template.content.getElementById('keys');
-  if (!next) return;
-  const now = list();
-  now.dataset.version = next.dataset.version;
-  if (count.textContent !== next.dataset.count) count.textContent = next.dataset.count;
-  const [oldTable, newTable] = [now.querySelector('table'), next.querySelector('table')];
-  if (oldTable && newTable) {
-    patchRows(oldTable.tBodies[0], newTable.tBodies[0]);
-    patchElement(oldTable.tHead, newTable.tHead);
-    patchPager(now, next);
-  } else {
-    now.replaceChildren(...next.childNodes);
-  }
-}
-
 /** The view that the controls describe. */
 function filter() {
   const parameters = new URLSearchParams();
@@ -139,8 +121,10 @@ async function turn(button) {
     const response = await fetch(button.formAction, { method: 'POST', body, credentials: 'same-origin' });
     if (!response.ok) throw new Error(String(response.status));
     button.removeAttribute('aria-busy');
-    show(await response.text());
+    const markup = await response.text();
+    // the list's button then switches the other way
     offerUndo(button);
+    show(markup);
     schedule();
   } catch {
     if (before !== null) button.setAttribute('aria-checked', before);
@@ -183,43 +167,27 @@ function forgetUndoLater() {
   undoTimer = setTimeout(() => undo.replaceChildren(), UNDO_MS);
 }
 
-/** Rows that are still there keep their element; the others come and go around them. */
-function patchRows(body, next) {
-  const known = new Map([...body.rows].map((row) => [row.dataset.key, row]));
-  let at = body.firstElementChild;
-  for (const row of Array.from(next.rows)) {
-    const old = known.get(row.dataset.key);
-    known.delete(row.dataset.key);
-    if (old) [...row.cells].forEach((cell, index) => patchElement(old.cells[index], cell));
-    if (old && old === at) at = at.nextElementSibling;
-    else body.insertBefore(old ?? row, at);
-  }
-  for (const row of known.values()) row.remove();
-}
+/** Leaves alone what only this browser knows: local times, opened details, busy switches. */
+const KEPT = {
+  beforeNodeMorphed(old, next) {
+    if (old.nodeName !== 'TIME' || next.nodeName !== 'TIME') return true;
+    // the server writes UTC: moments.js converts a time when it is added
+    if (old.dateTime !== next.dateTime) old.replaceWith(document.importNode(next, true));
+    return false;
+  },
+  beforeAttributeUpdated(name, element) {
+    return name !== 'aria-busy' && !(name === 'open' && element.nodeName === 'DETAILS');
+  },
+};
 
-/** Replaces an element only if its content differs. Open details stay open, and the focus stays. */
-function patchElement(old, next) {
-  if (!old || !next || signature(old) === signature(next)) return;
-  const open = old.querySelector('details')?.open === true;
-  const focused = old.contains(document.activeElement) ? document.activeElement.tagName : undefined;
-  old.replaceChildren(...next.childNodes);
-  const details = old.querySelector('details');
-  if (details && open) details.open = true;
-  if (focused) old.querySelector(focused)?.focus();
-}
-
-/** The markup without client-side state: local times, opened details, busy switches. */
-function signature(element) {
-  const copy = element.cloneNode(true);
-  for (const time of copy.querySelectorAll('time')) time.replaceWith(time.getAttribute('datetime') ?? '');
-  for (const details of copy.querySelectorAll('details')) details.removeAttribute('open');
-  for (const busy of copy.querySelectorAll('[aria-busy]')) busy.removeAttribute('aria-busy');
-  return copy.innerHTML;
-}
-
-function patchPager(now, next) {
-  const [old, fresh] = [now.querySelector('.pager'), next.querySelector('.pager')];
-  if (old && fresh) patchElement(old, fresh);
-  else if (old) old.remove();
-  else if (fresh) now.append(fresh);
+/** Changes the list to what the markup says, element by element. Empty markup: nothing has changed. */
+function show(markup) {
+  if (markup.trim() === '') return;
+  const template = document.createElement('template');
+  template.innerHTML = markup;
+  const next = template.content.getElementById('keys');
+  if (!next) return;
+  if (count.textContent !== next.dataset.count) count.textContent = next.dataset.count;
+  // a promise only for documents with a head
+  void Idiomorph.morph(list(), next, { callbacks: KEPT });
 }

@@ -62,7 +62,11 @@ export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html
     cards: true,
     id: 'keys-table',
     style: 'keys-table',
-    row: ({ facts: { apiKey } }) => html`data-key="${namespacedName(apiKey.metadata)}"`,
+    // keys.js keeps a row that moves by its id
+    row({ facts: { apiKey } }) {
+      const name = namespacedName(apiKey.metadata);
+      return html`data-key="${name}" id="key-${name}"`;
+    },
   });
 }
 

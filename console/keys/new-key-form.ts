@@ -15,8 +15,8 @@ export interface NewKeyView extends KeyFormView {
   readonly csrf: string;
 }
 
-const MAIN = KEY_ROWS.filter(({ place }) => place === 'new' || place === 'both');
-const FOLDED = KEY_ROWS.filter((row) => !MAIN.includes(row));
+const MAIN = KEY_ROWS.filter(({ folded }) => !folded);
+const FOLDED = KEY_ROWS.filter(({ folded }) => folded);
 
 /** The whole page. The folded part is open where something in it was chosen, or is wrong. */
 export function renderNewKey(view: NewKeyView): Html {

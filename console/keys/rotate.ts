@@ -6,13 +6,13 @@ import type { Html } from '#web/html.ts';
 import { secretNameOf } from '#objects/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { previousOf } from './overview-view.ts';
-import { withPath } from './key-form.ts';
 import { changeKey, requestedKey, requestedKeyWithUid, renderHeadOf } from './requested-key.ts';
 import type { KeyRequest } from './requested-key.ts';
 import { formText, OBJECT } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { errorSummary, choiceField } from '../components/field.ts';
+import { errorSummary, choiceField, withPath } from '../components/field.ts';
+import type { FieldFault } from '../components/field.ts';
 import { postForm, formActions } from '../components/form.ts';
 import { createdPath, keyPath } from '../paths.ts';
 import { empty } from '../components/page.ts';
@@ -104,11 +104,7 @@ const CHANGED =
   'Somebody else changed this key at the same moment. Nothing was changed by you: look once more, and ' +
   'send the form again.';
 
-/** What is wrong; without a field: with the key. */
-interface RotationFault {
-  readonly field: 'overlap' | undefined;
-  readonly message: string;
-}
+type RotationFault = FieldFault<'overlap'>;
 
 function faultsOf({ fields, message }: AccessError): RotationFault[] {
   if (fields.length === 0) return [{ field: undefined, message }];

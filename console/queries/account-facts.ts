@@ -1,4 +1,5 @@
 /** [P] An account's figures. */
+import { conditionOf, isCurrent } from './conditions.ts';
 import type { Account } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 
@@ -16,7 +17,7 @@ export interface AccountFacts {
 /** From the status; before there is one, or where a grant is newer than it, from the grants. */
 export function accountFacts(account: Account, keys: number): AccountFacts {
   const { spec, status } = account;
-  const known = isCurrent(account) ? status : undefined;
+  const known = isStatusCurrent(account) ? status : undefined;
   const creditNanoUsd = moneyOf(known?.creditUsd) ?? sumOf(spec.grants);
   const spentNanoUsd = moneyOf(status?.spentUsd) ?? 0n;
   return {
@@ -33,10 +34,10 @@ function sumOf(grants: Account['spec']['grants'] = []): bigint {
   return grants.reduce((sum, { usd }) => sum + (parseDecimal(usd) ?? 0n), 0n);
 }
 
-/** Whether the status refers to the current spec. */
-function isCurrent({ metadata, status }: Account): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return (ready?.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
+/** Whether the status refers to the current spec; one that nobody has written yet refers to no other. */
+function isStatusCurrent(account: Account): boolean {
+  const ready = conditionOf(account, 'Ready');
+  return ready === undefined || isCurrent(ready, account);
 }
 
 function moneyOf(usd: string | undefined): bigint | undefined {

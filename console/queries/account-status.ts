@@ -1,5 +1,7 @@
 /** [P] An account's status, as lists, filters and pages show it, computed from its current amounts. */
-import type { Account, Condition } from '#crds/types.gen.ts';
+import { currentReady, isUnderWay } from './conditions.ts';
+import { isLow } from './low.ts';
+import type { Condition } from '#crds/types.gen.ts';
 import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import type { AccountFacts } from './account-facts.ts';
 import type { StatusMark, StatusTone } from './status.ts';
@@ -49,7 +51,7 @@ const REFUSED = 'Calls of its keys are refused until credit is added.';
 
 function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
   const { account, creditNanoUsd, balanceNanoUsd } = facts;
-  const ready = readyOf(account);
+  const ready = currentReady(account);
   if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
     return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
   return (
@@ -80,24 +82,10 @@ export function isAccountLow({ creditNanoUsd, spentNanoUsd }: AccountFacts): boo
   return isLow(spentNanoUsd, creditNanoUsd);
 }
 
-function isLow(spentNanoUsd: bigint, creditNanoUsd: bigint): boolean {
-  return spentNanoUsd * 5n >= creditNanoUsd * 4n;
-}
-
 function pending(ready: Condition | undefined): Reason | undefined {
   if (!ready) return ['Pending', 'The latest change is on its way to the proxies.'];
   if (ready.status === 'True') return undefined;
   // credit was added after the condition was written
   if (ready.reason === 'LimitReached') return ['Pending', 'The added credit is on its way to the proxies.'];
   return ['Pending', ready.message === '' ? ready.reason : ready.message];
-}
-
-/** The Ready condition, if it refers to the current spec. */
-function readyOf({ metadata, status }: Account): Condition | undefined {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready && (ready.observedGeneration ?? Infinity) >= (metadata.generation ?? 0) ? ready : undefined;
-}
-
-function isUnderWay({ status }: Account): boolean {
-  return status?.conditions?.some(({ type, status: holds }) => type === 'Reconciling' && holds === 'True') ?? false;
 }

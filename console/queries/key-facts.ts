@@ -1,5 +1,6 @@
 /** [P] The figures in a key's spec and status. */
-import type { ApiKey, ApiKeyQuota, Condition } from '#crds/types.gen.ts';
+import { conditionOf, isCurrent, isUnderWay } from './conditions.ts';
+import type { ApiKey, ApiKeyQuota } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { UTC } from '#snapshot/time-zone.ts';
 
@@ -64,12 +65,11 @@ function readFacts(apiKey: ApiKey): KeyFacts {
 }
 
 /** The Ready condition, if it refers to the current spec. */
-export function readinessOf({ metadata, status }: ApiKey): Readiness {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+export function readinessOf(apiKey: ApiKey): Readiness {
+  const ready = conditionOf(apiKey, 'Ready');
   if (!ready)
     return { state: 'Unknown', reason: 'Pending', message: 'The gateway has not looked at it yet.', underWay: true };
-  const { observedGeneration = Infinity } = ready;
-  if (observedGeneration < (metadata.generation ?? 0))
+  if (!isCurrent(ready, apiKey))
     return {
       state: 'Unknown',
       reason: 'Reconciling',
@@ -82,12 +82,8 @@ export function readinessOf({ metadata, status }: ApiKey): Readiness {
     state: ready.status === 'False' ? 'NotReady' : 'Unknown',
     reason,
     message,
-    underWay: holds('Reconciling', status?.conditions),
+    underWay: isUnderWay(apiKey),
   };
-}
-
-function holds(type: string, conditions: readonly Condition[] = []): boolean {
-  return conditions.some((condition) => condition.type === type && condition.status === 'True');
 }
 
 function moneyOf(usd: string | undefined): bigint | undefined {

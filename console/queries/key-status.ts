@@ -2,6 +2,8 @@
  * [P] A key's status, as lists, filters, pages and exports show it. It is computed from the key's current spec and
  * amounts, because conditions follow them a moment later.
  */
+import { conditionOf, currentReady, isUnderWay } from './conditions.ts';
+import { isLow } from './low.ts';
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
 import { isTimeZone } from '#snapshot/time-zone.ts';
@@ -150,8 +152,7 @@ function shortOf(
 
 function pending(apiKey: ApiKey): Reason | undefined {
   const ready = currentReady(apiKey);
-  if (!apiKey.status?.conditions?.some(({ type }) => type === 'Ready'))
-    return ['Pending', 'The gateway has not looked at it yet.'];
+  if (!conditionOf(apiKey, 'Ready')) return ['Pending', 'The gateway has not looked at it yet.'];
   if (!ready || ready.reason === 'Disabled' || ready.reason === 'Expired' || isMoney(ready))
     return ['Pending', 'The latest change is on its way to the proxies.'];
   return ready.status === 'True' ? undefined : ['Pending', ready.message === '' ? ready.reason : ready.message];
@@ -161,11 +162,6 @@ function low(apiKey: ApiKey): Reason | undefined {
   const { spentNanoUsd, limitNanoUsd } = factsOf(apiKey);
   if (limitNanoUsd === undefined || !isLow(spentNanoUsd, limitNanoUsd)) return undefined;
   return ['Low', `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} is spent${anew(apiKey, '; ')}.`];
-}
-
-/** As the condition QuotaLow has it: from 80 % on. */
-export function isLow(spentNanoUsd: bigint, limitNanoUsd: bigint): boolean {
-  return spentNanoUsd * 5n >= limitNanoUsd * 4n;
 }
 
 interface Limit {
@@ -190,12 +186,6 @@ function periodStartOf({ spec: { quota } }: ApiKey, nowMs: number): number {
   return kind === undefined || !isTimeZone(timeZone) ? 0 : spanAt(kind, nowMs, timeZone).startMs;
 }
 
-/** The Ready condition, if it refers to the current spec. */
-function currentReady({ metadata, status }: ApiKey): Condition | undefined {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready && (ready.observedGeneration ?? Infinity) >= (metadata.generation ?? 0) ? ready : undefined;
-}
-
 /** Before the ledger has been read, the condition knows more than the amounts. */
 function isExhausted(apiKey: ApiKey): boolean {
   const ready = currentReady(apiKey);
@@ -204,10 +194,6 @@ function isExhausted(apiKey: ApiKey): boolean {
 
 function isMoney({ reason }: Condition): boolean {
   return reason === 'LimitReached';
-}
-
-function isUnderWay({ status }: ApiKey): boolean {
-  return status?.conditions?.some(({ type, status: holds }) => type === 'Reconciling' && holds === 'True') ?? false;
 }
 
 /** When the quota resets, as the end of a sentence. */

@@ -9,7 +9,8 @@ import type { AccountFacts } from './account-facts.ts';
 import { isAccountLow } from './account-status.ts';
 import { readShortages } from './shortages.ts';
 import { factsOf } from './key-facts.ts';
-import { isLow, keyStatusOf } from './key-status.ts';
+import { isLow } from './low.ts';
+import { keyStatusOf } from './key-status.ts';
 import type { KeyStatusFinding } from './key-status.ts';
 import { priceListOf } from './price-lists.ts';
 

@@ -13,8 +13,8 @@ import type { AccessError, ObjectChange } from '../access/access.ts';
 import { formText } from '../request-schema.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
-import type { TextField } from '../components/field.ts';
-import { textField } from '../components/field.ts';
+import { textField, withPath } from '../components/field.ts';
+import type { FieldFault, TextField } from '../components/field.ts';
 
 export type GrantField = 'name' | 'usd' | 'reason';
 
@@ -28,11 +28,7 @@ export interface GrantForm {
   readonly generation: number;
 }
 
-export interface GrantError {
-  /** undefined: the account as a whole. */
-  readonly field: GrantField | undefined;
-  readonly message: string;
-}
+export type GrantError = FieldFault<GrantField>;
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const MAX_NAME_LENGTH = 63;
@@ -139,9 +135,7 @@ export function errorsOfRefusedGrant(error: AccessError): GrantError[] {
   return error.fields.map(({ path, message }) => {
     const [, field = ''] = /^spec\.grants(?:\[[^\]]*\])?\.?(.*)$/.exec(path) ?? [];
     const known = (['name', 'usd', 'reason'] as const).find((each) => each === field);
-    return known
-      ? { field: known, message }
-      : { field: undefined, message: path === '' || message.startsWith(path) ? message : `${path}: ${message}` };
+    return known ? { field: known, message } : { field: undefined, message: withPath({ path, message }) };
   });
 }
 

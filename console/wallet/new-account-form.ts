@@ -2,6 +2,7 @@
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { errorSummary, selectField, textField } from '../components/field.ts';
+import type { FieldFault } from '../components/field.ts';
 import { postForm, formActions } from '../components/form.ts';
 import type { MissingRight } from '../components/missing-right.ts';
 import { renderMissingRight } from '../components/missing-right.ts';
@@ -19,10 +20,7 @@ export interface AccountForm {
   readonly next: 'key' | 'account';
 }
 
-export interface AccountError {
-  readonly field: AccountField | undefined;
-  readonly message: string;
-}
+export type AccountError = FieldFault<AccountField>;
 
 export interface NewAccountView {
   readonly form: AccountForm;

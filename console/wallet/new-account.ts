@@ -11,6 +11,7 @@ import { renderMayNotCreateAccount, renderNewAccount } from './new-account-form.
 import type { AccountError, AccountField, AccountForm } from './new-account-form.ts';
 import { accountPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
+import { withPath } from '../components/field.ts';
 import { rightsOf } from '../components/missing-right.ts';
 
 const NEW_ACCOUNT_QUERY = Type.Object({
@@ -114,10 +115,7 @@ function errorsOf(error: AccessError): AccountError[] {
 
 function errorAt({ path, message }: { readonly path: string; readonly message: string }): AccountError {
   const field = CONTROLS.find(([pattern]) => pattern.test(path))?.[1];
-  return {
-    field,
-    message: field !== undefined || path === '' || message.startsWith(path) ? message : `${path}: ${message}`,
-  };
+  return { field, message: field === undefined ? withPath({ path, message }) : message };
 }
 
 const CONTROLS: readonly (readonly [RegExp, AccountField])[] = [

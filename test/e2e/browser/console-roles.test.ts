@@ -133,6 +133,51 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.quota.limitUsd, 'Unlimited');
   });
 
+  test('show what changes in the list of keys without moving people from their place', async () => {
+    const { url, world } = await serve(TENANTS);
+    const { page } = await enter(url, ANNA.name);
+    await page.setViewportSize({ width: 900, height: 300 });
+    await page.goto(`${url}/keys?sort=name`);
+    const row = rowOf(page, 'ci-bot');
+    await row.getByRole('switch').focus();
+    await page.evaluate(`{
+      const row = document.querySelector('[data-key="team-a/ci-bot"]');
+      row.seen = true;
+      document.querySelector('[data-key="team-a/intern-2026"] details').open = true;
+      getSelection().selectAllChildren(row.querySelector('a bdi'));
+      scrollTo(0, 120);
+    }`);
+    const place = `({
+      seen: document.querySelector('[data-key="team-a/ci-bot"]').seen,
+      focus: document.activeElement.closest('tr')?.dataset.key,
+      selected: String(getSelection()),
+      scrolled: scrollY,
+      opened: document.querySelector('[data-key="team-a/intern-2026"] details').open,
+    })`;
+    const before = await page.evaluate(place);
+    const changed = world.apiKey('team-a', 'ci-bot');
+    const { metadata } = changed;
+    world.put({ ...changed, metadata: { ...metadata, name: 'a-new-one', uid: 'a-new-one' } });
+    world.put({ ...changed, spec: { ...changed.spec, enabled: false } });
+    await rowOf(page, 'a-new-one').waitFor();
+    await row.getByText('Disabled').waitFor();
+    assert.equal(await row.getByRole('switch').getAttribute('aria-checked'), 'false');
+    assert.deepEqual(await page.evaluate(place), before);
+    assert.deepEqual(before, {
+      seen: true,
+      focus: 'team-a/ci-bot',
+      selected: 'ci-bot',
+      scrolled: 120,
+      opened: true,
+    });
+    const times = await page.locator('#keys-table time').evaluateAll((all) => all.map((each) => each.textContent));
+    assert.notEqual(times.length, 0);
+    assert.ok(
+      times.every((text) => !text.includes('UTC')),
+      'times stay local',
+    );
+  });
+
   test('show a reader why calls are refused, without an offer to change anything', async () => {
     const { url } = await serve(TENANTS);
     const { page, inspect } = await enter(url, READER.name);
