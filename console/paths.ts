@@ -60,6 +60,9 @@ export function modelPath(model: string): string {
   return MODEL_ROOT + encodeURIComponent(model.toWellFormed());
 }
 
+/** Finds things by what people paste. */
+export const FIND_PATH = '/find';
+
 /** The first page of a person. */
 export function homeOf({ ownKey }: PersonAccess): string {
   return ownKey ? keyPath({ metadata: ownKey }) : '/keys';

@@ -26,7 +26,7 @@ export interface RequestAndReply {
   readonly reply: FastifyReply;
 }
 
-const LAYOUT_FILES = { styles: ['theme.css', 'components.css'], scripts: ['moments.js'] } as const;
+const LAYOUT_FILES = { styles: ['theme.css', 'components.css'], scripts: ['moments.js', 'find.js'] } as const;
 const HTML = 'text/html; charset=utf-8';
 const FILE_NAME = /^[\w.-]{1,200}$/;
 
@@ -37,7 +37,13 @@ export function sendPage(context: ReplyContext, { request, reply }: RequestAndRe
   const signOut = authenticator.proxied ? 'ByProxy' : 'Here';
   const person =
     access &&
-    ({ name: access.person.name, csrf: reply.generateCsrf(), signOut, byKey: access.ownKey !== undefined } as const);
+    ({
+      name: access.person.name,
+      csrf: reply.generateCsrf(),
+      signOut,
+      byKey: access.ownKey !== undefined,
+      platform: request.seesPlatform,
+    } as const);
   const document = layout(page, { person, files: LAYOUT_FILES, asset: assets.href });
   void reply.code(status).type(HTML).send(withBasePath(document, basePath));
 }

@@ -104,7 +104,8 @@ export interface PageRequest<Schema extends RequestSchema = { readonly params?: 
   readonly nowMs: number;
 }
 
-export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'models' | 'prices' | 'groups' | 'playground';
+export type NavigationItem =
+  'overview' | 'keys' | 'wallet' | 'usage' | 'models' | 'playground' | 'routes' | 'groups' | 'catalogs';
 
 /** The content that components/layout.ts wraps. */
 export interface Page {

@@ -1,5 +1,6 @@
 /** Every page of the console; each feature's folder lists its own. */
 import { catalogRoutes } from './catalog/routes.ts';
+import { findRoutes } from './find/find.ts';
 import { keysRoutes } from './keys/routes.ts';
 import { overviewRoutes } from './overview/overview.ts';
 import { playgroundRoutes } from './playground/playground.ts';
@@ -10,6 +11,7 @@ import { walletRoutes } from './wallet/routes.ts';
 /** The pages of signed-in people. Signing in and out, and the assets, are the server's own. */
 export const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
+  ...findRoutes,
   ...keysRoutes,
   ...walletRoutes,
   ...usageRoutes,

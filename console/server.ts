@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countGenerations } from '#manifests/generations.ts';
 import { createLoader } from '#manifests/load-folder.ts';
 import { AccessError } from './access/access.ts';
-import type { ConsoleAccess } from './access/access.ts';
+import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import { withKeyAccess } from './access/key-access.ts';
 import type { KeyDirectory } from './access/key-access.ts';
 import { localState } from './access/shared-state.ts';
@@ -116,7 +116,7 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
     sessionKey: 'csrfSecret',
     getToken: ({ formToken }) => formToken,
   });
-  app.decorateRequest('principal', undefined).decorateRequest('formToken', '');
+  app.decorateRequest('principal', undefined).decorateRequest('formToken', '').decorateRequest('seesPlatform', false);
   app.addHook('onRequest', async (request, reply) => {
     secure(request, reply);
   });
@@ -214,10 +214,22 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
         lastChoice: () => readLastChoice(request, { person: name, basePath: context.basePath }),
         gone: goneSignal(reply),
       });
+      if ('page' in answer) request.seesPlatform = await seesPlatform(principal.person, context);
       await sendResult(context, { request, reply }, answer);
       return reply;
     },
   });
+}
+
+/** Decides what the navigation offers; a page is shown without it too. */
+async function seesPlatform(person: PersonAccess, { deps }: ReplyContext): Promise<boolean> {
+  if (person.ownKey) return false;
+  try {
+    return await person.may('list', 'ModelRoute', { namespace: deps.gatewayNamespace });
+  } catch (error) {
+    if (error instanceof AccessError) return false;
+    throw error;
+  }
 }
 
 function goneSignal({ raw }: FastifyReply): AbortSignal {

@@ -37,7 +37,7 @@ async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_Q
     deps: { doctor, gatewayNamespace },
   } = request;
   const [{ objects, allowed }, reports] = await Promise.all([person.list('ModelRoute'), readReports(request)]);
-  if (!allowed) return { page: { title: 'Routes', active: 'groups', body: NOT_YOURS } };
+  if (!allowed) return { page: { title: 'Routes', active: 'routes', body: NOT_YOURS } };
   const routes = objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const may = await Promise.all(
     routes.map(({ metadata: { namespace, name } }) => person.may('patch', 'ModelRoute', { namespace, name })),
@@ -46,14 +46,14 @@ async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_Q
   const health = channelHealth(routes, reports);
   const done = DONE[query.done ?? ''];
   const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
-  return { page: { title: 'Routes', active: 'groups', body, styles: ['catalog.css'] } };
+  return { page: { title: 'Routes', active: 'routes', body, styles: ['catalog.css'] } };
 }
 
 const NOT_YOURS = html`${pageHead({ title: 'Routes' })}
 ${notice(
   html`Routes are the platform team's. Seeing them takes the right to <code>list</code>
     <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under
-    <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.`,
+    <a href="/models">Models</a>.`,
 )}`;
 
 /** Changes nothing if somebody else has changed the route since the page was opened. */
@@ -85,7 +85,7 @@ async function check({ deps, params: { name }, person }: RouteRequest): Promise<
   if (!deps.doctor || !(await person.get('ModelRoute', ref)))
     throw new AccessError('NotFound', 'There is no such route, or its channels cannot be checked from here.');
   const body = renderFindings(ref.name, await deps.doctor.check(ref.name));
-  return { page: { title: `Check of ${ref.name}`, active: 'groups', body, styles: ['catalog.css'] } };
+  return { page: { title: `Check of ${ref.name}`, active: 'routes', body, styles: ['catalog.css'] } };
 }
 
 /** null: removes the field. Names without a channel are removed as well. */

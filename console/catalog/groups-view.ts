@@ -42,7 +42,7 @@ function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): H
   const link = (label: string, word: string, href: string): Html =>
     html`<a class="button small" href="${href}">${label}<span class="vh"> ${word} ${displayName}</span></a>`;
   const beside = html`<div class="actions">
-    ${link('Prices', 'in', `/prices?group=${encodeURIComponent(name)}`)}
+    ${link('Prices', 'in', `/models?group=${encodeURIComponent(name)}`)}
     ${readable ? link('YAML', 'of', `/groups/${encodeURIComponent(name)}/yaml`) : NOTHING}
   </div>`;
   return section(

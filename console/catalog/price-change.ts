@@ -20,7 +20,7 @@ import { pageHead } from '../components/page.ts';
 import { selectFilter } from '../components/filters.ts';
 import { textArea } from '../components/field.ts';
 
-const PATH = '/prices/change';
+export const CHANGE_PATH = '/catalogs/change';
 const DAY_MS = 86_400_000;
 const DAYS = [1, 7, 30];
 const CATALOG_QUERY = Type.Object({ catalog: queryText() });
@@ -117,29 +117,35 @@ function changePage(
       <button type="submit" class="button primary">Show what changes</button>
     </div>`;
   const body = html`${pageHead({
-      above: [{ path: '/prices', label: 'Prices' }],
+      above: [{ path: '/catalogs', label: 'Price catalogs' }],
       title: 'Preview a price change',
       here: 'Preview a change',
       lede: html`Edit a PriceCatalog and see what the calls of the last days would have cost by it. Nothing is saved.
       ${save}`,
     })}
     ${names.length > 1 ? renderChoice(names, chosen) : NOTHING}
-    ${postForm({ action: `${withParameters(PATH, { catalog: chosen })}#result`, csrf }, fields)}
+    ${postForm({ action: `${withParameters(CHANGE_PATH, { catalog: chosen })}#result`, csrf }, fields)}
     <div id="result">${result}</div>`;
   return {
-    page: { title: 'Preview a price change', active: 'prices', body, styles: ['pricing.css'] },
+    page: { title: 'Preview a price change', active: 'catalogs', body, styles: ['pricing.css'] },
     status: mistakes.length > 0 ? 422 : 200,
   };
 }
 
 function renderChoice(names: readonly string[], chosen: string): Html {
-  return html`<form class="toolbar" method="get" action="${PATH}">
+  return html`<form class="toolbar" method="get" action="${CHANGE_PATH}">
     ${selectFilter({ label: 'Catalog', name: 'catalog', options: names.map((name) => [name, name]), chosen })}
     <button type="submit" class="button">Load</button>
   </form>`;
 }
 
 export const priceChangeRoutes: readonly ConsoleRoute[] = [
-  route({ method: 'GET', path: PATH, query: CATALOG_QUERY, handle: showForm }),
-  route({ method: 'POST', path: PATH, query: CATALOG_QUERY, form: CHANGE_FORM, handle: showChange }),
+  route({
+    method: 'GET',
+    path: '/prices/change',
+    query: CATALOG_QUERY,
+    handle: ({ query }) => ({ redirect: withParameters(CHANGE_PATH, query) }),
+  }),
+  route({ method: 'GET', path: CHANGE_PATH, query: CATALOG_QUERY, handle: showForm }),
+  route({ method: 'POST', path: CHANGE_PATH, query: CATALOG_QUERY, form: CHANGE_FORM, handle: showChange }),
 ];

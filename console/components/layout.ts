@@ -4,6 +4,7 @@
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Page, NavigationItem } from '../route.ts';
+import { FIND_PATH } from '../paths.ts';
 import { csrfField } from './form.ts';
 
 interface LayoutOptions {
@@ -21,20 +22,32 @@ interface SignedIn {
   readonly signOut: SignOut;
   /** With an API key, which sees neither an overview nor accounts. */
   readonly byKey: boolean;
+  /** May see the gateway's routes. */
+  readonly platform: boolean;
 }
 
 /** ByProxy: an authenticating proxy holds the session, so the console cannot end it. */
 type SignOut = 'Here' | 'ByProxy';
 
-const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: string; readonly label: string }[] = [
+interface NavigationLink {
+  readonly item: NavigationItem;
+  readonly path: string;
+  readonly label: string;
+}
+
+const NAVIGATION: readonly NavigationLink[] = [
   { item: 'overview', path: '/', label: 'Overview' },
   { item: 'keys', path: '/keys', label: 'API Keys' },
   { item: 'wallet', path: '/wallet', label: 'Wallet' },
   { item: 'usage', path: '/usage', label: 'Usage' },
   { item: 'models', path: '/models', label: 'Models' },
-  { item: 'prices', path: '/prices', label: 'Prices' },
-  { item: 'groups', path: '/groups', label: 'Groups' },
   { item: 'playground', path: '/playground', label: 'Playground' },
+];
+/** For people who may see the gateway's routes. */
+const PLATFORM: readonly NavigationLink[] = [
+  { item: 'routes', path: '/routes', label: 'Routes' },
+  { item: 'groups', path: '/groups', label: 'Groups' },
+  { item: 'catalogs', path: '/catalogs', label: 'Price catalogs' },
 ];
 const NOT_BY_KEY: ReadonlySet<NavigationItem> = new Set(['overview', 'wallet']);
 
@@ -67,14 +80,30 @@ export function layout({ title, active, body, scripts = [], styles = [] }: Page,
 }
 
 function header(active: NavigationItem | undefined, { person }: LayoutOptions): Html {
-  return html`<header class="site-head">
+  return html`<header class="site-head${person?.platform === true ? ' site-head-platform' : ''}">
     <p class="site-title"><a href="/">Model Gateway</a></p>
-    ${person ? navigation(active, person) : NOTHING}${person ? personBox(person) : NOTHING}
+    ${person ? html`${navigation(active, person)} ${FIND} ${personBox(person)}` : NOTHING}
   </header>`;
 }
 
-function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Html {
-  const items = NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)).map(
+const FIND = html`<form class="site-find" method="get" action="${FIND_PATH}" role="search" aria-label="Everything">
+  <input
+    id="find"
+    type="search"
+    name="q"
+    maxlength="507"
+    aria-label="Find a request id, key, team, account or model"
+    aria-keyshortcuts="/"
+    placeholder="Find: id, key, team… ( / )"
+    spellcheck="false"
+    autocapitalize="none"
+    autocomplete="off"
+  />
+</form>`;
+
+function navigation(active: NavigationItem | undefined, { byKey, platform }: SignedIn): Html {
+  const links = [...NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)), ...(platform ? PLATFORM : [])];
+  const items = links.map(
     ({ item, path, label }) =>
       html`<li><a href="${path}" ${item === active ? html`aria-current="page"` : NOTHING}>${label}</a></li>`,
   );

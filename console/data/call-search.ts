@@ -89,9 +89,9 @@ export async function* sumCalls(tables: UsageTables, search: CallSearch): AsyncG
   }
 }
 
-/** The sums of days are kept neither by group nor by channel. */
-export function daySumsKnow({ group, channel }: CallFilter): boolean {
-  return group === undefined && channel === undefined;
+/** The sums of days are kept neither by group, nor by channel, nor by call. */
+export function daySumsKnow({ group, channel, callId }: CallFilter): boolean {
+  return group === undefined && channel === undefined && callId === undefined;
 }
 
 async function* sumSlices(tables: UsageTables, search: CallSearch): AsyncGenerator<DaySum> {

@@ -66,8 +66,8 @@ class Reader implements SeriesReader {
   }
 
   async #groupsOf(tables: UsageTables, search: CallSearch, day: number): Promise<ReadonlyMap<string, SpendingSum>> {
-    const { account, keyUid, model, group, channel, status } = search.filter;
-    const name = JSON.stringify([day, account, keyUid, model, group, channel, status]);
+    const { account, keyUid, model, group, channel, callId, status } = search.filter;
+    const name = JSON.stringify([day, account, keyUid, model, group, channel, callId, status]);
     const { calls, costNanoUsd, inputTokens, outputTokens } = addAll(tables.dayTotals(search.filter, day, 'Account'));
     const fingerprint = `${calls} ${costNanoUsd} ${inputTokens} ${outputTokens}`;
     const known = this.#days.get(name);

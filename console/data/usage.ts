@@ -17,6 +17,8 @@ export interface CallQuery {
   readonly group?: string;
   /** "route/channel" */
   readonly channel?: string;
+  /** One call, found by reading the ids of all the others. */
+  readonly callId?: string;
   readonly status?: CallStatus;
   readonly sinceMs?: number;
   /** Exclusive. */

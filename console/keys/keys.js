@@ -35,18 +35,6 @@ if (filters && switches && count) {
     if (document.visibilityState === 'visible') void ask();
     else clearTimeout(timer);
   });
-  document.addEventListener('keydown', (event) => {
-    if (
-      event.key !== '/' ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      event.target.closest('input, select, textarea')
-    )
-      return;
-    event.preventDefault();
-    filters.elements.q.focus();
-  });
   for (const event of ['pointerenter', 'focusin']) undo.addEventListener(event, () => clearTimeout(undoTimer));
   for (const event of ['pointerleave', 'focusout']) undo.addEventListener(event, forgetUndoLater);
   forgetUndoLater();

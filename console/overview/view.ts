@@ -62,7 +62,7 @@ function renderLinks({ failing, gatewayUrl }: Overview): Html {
   return section(
     { id: 'more', title: 'More' },
     html`<ul>
-      <li><a href="/models">Models</a> and <a href="/prices">prices</a></li>
+      <li><a href="/models">Models and prices</a></li>
       <li><a href="/groups">Groups</a></li>
       ${failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`}${
         gatewayUrl === undefined

@@ -34,7 +34,7 @@ export async function readRefusals(
  * Only accounts that refused calls while entries are kept are asked for entries.
  */
 export async function readRefusalsOfAll(
-  { deps: { activity, log }, nowMs }: PageRequest,
+  { deps: { activity, log }, nowMs }: Pick<PageRequest, 'deps' | 'nowMs'>,
   query: CallQuery,
   most: number,
 ): Promise<Refusals> {

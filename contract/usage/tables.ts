@@ -25,6 +25,7 @@ export interface CallFilter {
   readonly group?: string;
   /** "route/channel". The daily sums are not kept by channel. */
   readonly channel?: string;
+  readonly callId?: string;
   readonly status?: CallStatus;
 }
 
@@ -94,7 +95,7 @@ const COLUMNS = RECORD_COLUMNS.join(', ');
 const DAY_FILTER = `(:key IS NULL OR key_uid = :key) AND (:model IS NULL OR model = :model)
   AND (:status IS NULL OR status = :status)`;
 const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)
-  AND (:channel IS NULL OR channel = :channel)`;
+  AND (:channel IS NULL OR channel = :channel) AND (:callId IS NULL OR call_id = :callId)`;
 const IN_RANGE = `account = :account AND (created_ms, call_id) >= (:fromMs, :fromId)
   AND (created_ms, call_id) < (:toMs, :toId)`;
 const ORDER: Readonly<Record<CallOrder, string>> = {
@@ -243,7 +244,8 @@ function dayParameters({ account, keyUid, model, status }: CallFilter): Record<s
 }
 
 function filterParameters(filter: CallFilter): Record<string, string | null> {
-  return { ...dayParameters(filter), group: filter.group ?? null, channel: filter.channel ?? null };
+  const { group = null, channel = null, callId = null } = filter;
+  return { ...dayParameters(filter), group, channel, callId };
 }
 
 function rangeParameters({ from, to }: CallRange): Record<string, string | number> {

@@ -20,9 +20,16 @@ const SORT_NAMES: Readonly<Record<Column, string>> = {
   groups: 'Groups',
 };
 
+interface FilterOptions {
+  readonly vendors: readonly string[];
+  /** Parameters that the form keeps. */
+  readonly kept: Readonly<Record<string, string>>;
+}
+
 /** The controls, set to the query. */
-export function renderFilters(state: PriceList, query: PricingQuery, vendors: readonly string[]): Html {
+export function renderFilters(state: PriceList, query: PricingQuery, { vendors, kept }: FilterOptions): Html {
   return html`<form id="filters" class="filters" method="get" role="search" aria-label="Models" autocomplete="off">
+    ${Object.entries(kept).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     <label class="search">
       <span>Search</span>
       <input

@@ -21,6 +21,8 @@ export interface PricesOptions {
   readonly modelRoot: string;
   /** The ranked rows, if they are known already. */
   readonly ranked?: readonly RankedRow[];
+  /** Parameters that the filters keep. */
+  readonly kept?: Readonly<Record<string, string>>;
 }
 
 /** The view that is asked for. */
@@ -41,13 +43,13 @@ export function countText(visible: number, all: number): string {
 }
 
 function renderList(list: PriceList, query: PricingQuery, options: PricesOptions): Html {
-  const { modelRoot, ranked = rankRows(list.pricing.rows) } = options;
+  const { modelRoot, ranked = rankRows(list.pricing.rows), kept = {} } = options;
   const vendors = vendorsInOrder(ranked);
   const rows = arrangeRows(ranked, query, query.group === undefined ? undefined : list.groups.get(query.group));
   const example = exampleRow(rows);
   const calculated = resolveCalculation(list, query.calculation, query.group, example);
   const visible = rows.filter((row) => row.visible).length;
-  return html`${renderFilters(list, query, vendors)}
+  return html`${renderFilters(list, query, { vendors, kept })}
     <section id="list" tabindex="-1" aria-label="Price list">
       <div class="bar-line">
         <p id="count" class="count" role="status">${countText(visible, rows.length)}</p>

@@ -244,7 +244,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await nina.page.goto(`${url}/wallet`);
     await nina.page.getByText('No account that you may see').waitFor();
     await nina.inspect('cluster-wallet-none');
-    await nina.page.goto(`${url}/prices`);
+    await nina.page.goto(`${url}/models`);
     await nina.page.getByText('claude-sonnet-4-6').first().waitFor();
     await nina.context.close();
   });

@@ -356,8 +356,8 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.match(await page.locator('#grants tbody tr').first().innerText(), /admin[\s\S]*−\$2\.50/);
   });
 
-  test('shows prices, and the cost of a call', async () => {
-    await page.getByRole('link', { name: 'Prices' }).click();
+  test('shows models with prices, and the cost of a call', async () => {
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
     await page.getByLabel('Model to price').selectOption('claude-sonnet-4-6');
     await page.getByLabel('Input tokens').fill('1000000');
     await page.getByLabel('Cached input').fill('0');
@@ -365,25 +365,16 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.locator('[data-sum]', { hasText: /^\$3\.00$/ }).waitFor();
     await page.getByLabel('At the prices of').selectOption({ value: 'batch' });
     await page.locator('[data-sum]', { hasText: /^\$1\.50$/ }).waitFor();
-    await admin.inspect('prices');
+    await admin.inspect('models');
   });
 
-  test('shows overview, usage and models', async () => {
+  test('shows overview and usage', async () => {
     await page.goto(url);
     await page.getByRole('heading', { name: 'Balances' }).waitFor();
     await admin.inspect('overview');
     await page.goto(`${url}/usage`);
     await page.locator('.chart rect').nth(20).waitFor();
     await admin.inspect('usage');
-    await page.getByRole('link', { name: 'Models', exact: true }).click();
-    await page.getByRole('cell', { name: '$3.00 input, $15.00 output' }).waitFor();
-    await admin.inspect('models');
-    await page.getByLabel('Group and its prices').selectOption('Batch');
-    await admin.press('Apply');
-    await page.getByRole('cell', { name: '$1.50 input, $7.50 output' }).waitFor();
-    await page.getByRole('link', { name: 'Ratios' }).click();
-    await page.getByText('Batch multiplies prices by 0.5').waitFor();
-    await admin.inspect('models-ratios');
   });
 
   test("shows an unknown address as an error in the console's layout", async () => {
@@ -436,7 +427,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await sheet.getByLabel('Status').selectOption('Client left');
     await press('Apply');
     assert.ok((await sheet.locator('.calls tbody tr').count()) > 0);
-    await sheet.goto(`${url}/prices`);
+    await sheet.goto(`${url}/models`);
     await sheet.getByLabel('Model to price').selectOption('gpt-4o');
     await sheet.getByLabel('Output tokens').fill('1000000');
     await press('Calculate');

@@ -212,7 +212,7 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     assert.equal(response?.headers()['content-encoding'], 'gzip');
     const box = await page.locator('#keys-table tbody tr').first().boundingBox();
     assert.ok(box && box.y + box.height <= PHONE.height, JSON.stringify(box));
-    for (const path of ['/', '/keys', '/prices', '/playground']) {
+    for (const path of ['/', '/keys', '/models', '/playground']) {
       await page.goto(`${url}${path}`);
       const item = await page.locator('.site-nav [aria-current]').boundingBox();
       assert.ok(item && item.x >= 0 && item.x + item.width <= PHONE.width, `${path} ${JSON.stringify(item)}`);

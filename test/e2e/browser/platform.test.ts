@@ -108,7 +108,7 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
 
   test('drains a channel in two clicks from there, and uses it again', async () => {
     const { page, inspect } = visitor;
-    await page.getByRole('link', { name: 'Routes', exact: true }).click();
+    await page.locator('main').getByRole('link', { name: 'Routes', exact: true }).click();
     await page.getByText('Some calls fail').waitFor();
     await inspect('routes');
     await page.getByRole('button', { name: 'Drain direct of openai' }).click();
@@ -131,8 +131,9 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
 
   test('previews an edit of a catalog in money before it is saved', async () => {
     const { page, inspect } = visitor;
-    await page.getByRole('link', { name: 'Prices', exact: true }).click();
-    await page.getByRole('link', { name: 'Preview a change' }).click();
+    await page.getByRole('link', { name: 'Price catalogs', exact: true }).first().click();
+    await inspect('catalogs');
+    await page.getByRole('link', { name: 'Preview a change' }).first().click();
     const manifest = page.getByLabel('Manifest');
     await manifest.fill((await manifest.inputValue()).replace('"0.125"', '"-1"'));
     visitor.expectStatus(422);

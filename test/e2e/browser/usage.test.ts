@@ -143,6 +143,32 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await page.waitForURL(/\/usage\/refused/);
   });
 
+  test('finds a request id from any page by the keyboard, in any width', async () => {
+    const { page, inspect } = await visitorAs('petra');
+    await page.keyboard.press('/');
+    await page.keyboard.type('req_1f0e58dfb2cf4b01a6a4f8c8d1a4d4aa');
+    await page.keyboard.press('Enter');
+    await page.getByText('Refused: Out of credit').waitFor();
+    for (const width of [320, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 860 });
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`);
+      const broken = await page
+        .locator('.site-nav a')
+        .evaluateAll((links) =>
+          links
+            .filter((each) => each.getClientRects().length > 1 || each.clientHeight > 60)
+            .map((each) => each.textContent),
+        );
+      assert.deepEqual(broken, [], `${width}`);
+    }
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.locator('#find').fill('team-a');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/namespace=team-a/);
+    await page.goto(`${url}/find?q=a`);
+    await inspect('find');
+  });
+
   test("shows a key's own chart, refusals and calls", async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}/keys/team-a/ci`);

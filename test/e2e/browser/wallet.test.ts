@@ -72,7 +72,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
           `/wallet/team-a/${'x'.repeat(60)}`,
           '/wallet/team-a/main/calls',
           '/wallet/team-a/main/calls?key=nope',
-          '/prices',
+          '/models',
         ]) {
           await page.goto(url + path);
           for (const summary of await page.locator('main summary').all())

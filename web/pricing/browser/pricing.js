@@ -114,8 +114,8 @@
 
   function address() {
     const parameters = new URLSearchParams();
-    for (const name of ['q', 'vendor', 'type', 'use', 'context', 'group']) {
-      const value = controls[name].value.trim();
+    for (const name of ['key', 'q', 'vendor', 'type', 'use', 'context', 'group']) {
+      const value = controls[name]?.value.trim();
       if (value) parameters.set(name, value);
     }
     if (controls.sort.value !== DEFAULT_SORT) parameters.set('sort', controls.sort.value);

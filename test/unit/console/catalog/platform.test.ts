@@ -113,27 +113,31 @@ beforeEach(() => {
 describe('the models', () => {
   const see = async (query: string, token = 'ulla') => textOf((await stand.see(token, `/models${query}`)).body);
 
-  it('have type, inputs, context, output limit, dollars and groups', async () => {
+  it('are one list with prices and calculator, of the groups that a person may know', async () => {
     const text = await see('');
-    assert.match(text, /2 models Dollars Ratios .*flux B Makes images text — — \$0\.04 per image Auto, VIP/);
-    assert.match(text, /sonnet A Chat text 200K 64K \$3\.00 input, \$15\.00 output Auto, Cheap, VIP/);
+    assert.match(text, /2 models/);
+    assert.match(text, /flux .*sonnet /);
+    assert.match((await stand.see('ulla', '/models')).body, /id="calculator"/);
     assert.doesNotMatch(text, /Secret deal/);
     assert.match(await see('', 'petra'), /Secret deal/);
   });
 
-  it('show the prices of a group, ratios on request, and the order of an automatic group', async () => {
-    assert.match(await see('?group=vip'), /In VIP ; .*\$0\.06 per image.*\$4\.50 input, \$22\.50 output/);
-    assert.match(await see('?group=vip&show=ratios'), /VIP multiplies prices by 1\.5.*flux .*— — —.*sonnet .*1\.5 5 —/);
-    const auto = await see('?group=auto');
-    assert.match(auto, /Tries, in order .*flux .*\$0\.06 per image VIP.*sonnet .*Cheap, then VIP/);
-    assert.match(await see('?group=secret-deal'), /Base prices/, 'no group of others');
-  });
-
-  it('are filtered by words, use and group', async () => {
-    assert.match(await see('?use=images'), /1 model .*flux/);
-    assert.match(await see('?q=SON+a'), /1 model .*sonnet/);
-    assert.match(await see('?group=cheap'), /1 model .*sonnet/);
-    assert.match(await see('?q=none'), /No model matches/);
+  it('are what one key can call, at the prices of its group', async () => {
+    const key = keyManifest('team-a', 'fast', {
+      accountRef: { name: 'main' },
+      groupRef: { name: 'vip' },
+      models: ['sonnet'],
+    });
+    const other = walletStand(usageBook([]), [...MANIFESTS, key]);
+    const { body } = await other.see('ulla', '/models?key=team-a%2Ffast');
+    assert.match(textOf(body), /Callable by team-a\/fast All models .* 1 model /);
+    assert.match(body, /<input type="hidden" name="key" value="team-a\/fast" ?\/?>/);
+    assert.match(body, /<option value="vip" selected/);
+    assert.doesNotMatch(body, /models\/flux/);
+    await other.app.close();
+    assert.match((await stand.see('ulla', '/models?key=team-a%2Fci')).body, /This key can call no model/);
+    // a key that nobody may see narrows nothing
+    assert.doesNotMatch(await see('?key=team-b%2Ftheirs'), /Callable by/);
   });
 });
 

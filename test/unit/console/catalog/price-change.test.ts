@@ -55,18 +55,18 @@ function textOf(markup: string): string {
 }
 
 const post = (stand: ReturnType<typeof walletStand>, text: string, days = '7') =>
-  stand.post('petra', '/prices/change', { manifest: text, days }, '/prices/change');
+  stand.post('petra', '/catalogs/change', { manifest: text, days }, '/catalogs/change');
 
 describe('the preview of a price change', () => {
   it('shows the catalog in force to those who may list PriceCatalogs, and to nobody else', async () => {
     const stand = open();
-    const seen = await stand.see('petra', '/prices/change');
+    const seen = await stand.see('petra', '/catalogs/change');
     assert.equal(seen.status, 200);
     assert.match(seen.body, /kind: PriceCatalog[\s\S]*name: all/);
     assert.doesNotMatch(seen.body, /name: costs/);
-    assert.match((await stand.see('petra', '/prices')).body, /href="\/prices\/change"/);
-    assert.equal((await stand.see('alice', '/prices/change')).status, 404);
-    assert.doesNotMatch((await stand.see('alice', '/prices')).body, /href="\/prices\/change"/);
+    assert.match((await stand.see('petra', '/catalogs')).body, /href="\/catalogs\/change/);
+    assert.equal((await stand.see('alice', '/catalogs/change')).status, 404);
+    assert.doesNotMatch((await stand.see('alice', '/catalogs')).body, /href="\/catalogs\/change/);
   });
 
   it("prices the calls of the chosen days by both, at their groups' ratios", async () => {

@@ -172,23 +172,23 @@ describe("the operator's price list", () => {
   });
 });
 
-describe('/prices', () => {
+describe('/models', () => {
   test('is the price list within the console, for everybody who is signed in', async () => {
     const stand = walletStand(undefined, PRICES);
     for (const person of ['alice', 'nobody']) {
       const { status, body } = await stand.see(
         person,
-        '/prices?calc=claude-sonnet-4-5&at=vip&input=1000000&cached=0&output=0',
+        '/models?calc=claude-sonnet-4-5&at=vip&input=1000000&cached=0&output=0',
       );
       assert.equal(status, 200);
       assert.match(body, /2 models/);
       assert.match(body, /data-sum>\$4\.50</);
       assert.match(body, /href="https:\/\/models\.example\.com\/pricing"/);
-      assert.match(body, /aria-current="page">Prices</);
+      assert.match(body, /aria-current="page">Models</);
       assert.match(body, /&lt;b&gt;BFL&lt;\/b&gt;/);
       assert.doesNotMatch(body, /<b>BFL|style=|onclick/);
     }
-    const part = (await stand.see('alice', '/prices?calc=flux&at=vip&n=2&part=calculation')).body;
+    const part = (await stand.see('alice', '/models?calc=flux&at=vip&n=2&part=calculation')).body;
     assert.match(part, /^<div id="calculation"/);
     assert.match(part, /data-sum>\$0\.12</);
     await stand.app.close();
@@ -196,7 +196,7 @@ describe('/prices', () => {
 
   test('says what to do while nothing is priced', async () => {
     const stand = walletStand(undefined);
-    assert.match((await stand.see('alice', '/prices')).body, /No models are priced yet/);
+    assert.match((await stand.see('alice', '/models')).body, /No models are priced yet/);
     await stand.app.close();
   });
 });

@@ -72,6 +72,7 @@ export function usageBook(
           (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
           (query.group ?? record.group) === record.group &&
           (query.channel ?? record.channel) === record.channel &&
+          (query.callId ?? record.callId) === record.callId &&
           (query.keyUid ?? record.keyUid) === record.keyUid &&
           (query.model ?? record.model) === record.model &&
           (query.status ?? record.status) === record.status &&
@@ -266,6 +267,8 @@ export interface WalletStand {
     token: string,
     url: string,
   ): Promise<{ readonly status: number; readonly body: string; readonly headers: Readonly<Record<string, unknown>> }>;
+  /** The same with the layout around it. */
+  raw(token: string, url: string): Promise<{ readonly body: string }>;
   /** Posts a form from the page at `from`. */
   post(
     token: string,
@@ -394,6 +397,8 @@ export function walletStand(
     app,
     world,
     see,
+    raw: async (token, url) =>
+      app.inject({ method: 'GET', url, headers: { host: 'localhost:8081', cookie: await cookieOf(token) } }),
     async post(token, url, fields, from = '/wallet/team-a/main') {
       const csrf = csrfIn((await see(token, from)).body);
       const answer = await app.inject({

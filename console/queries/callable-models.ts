@@ -3,8 +3,8 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { ENDPOINTS } from '#web/pricing/model-facts.ts';
 import type { Endpoint } from '#web/pricing/model-facts.ts';
 import type { ConsoleDeps } from '../route.ts';
-import { groupChoices } from '../queries/group-choices.ts';
-import { modelsBySecond } from '../queries/price-lists.ts';
+import { groupChoices } from './group-choices.ts';
+import { modelsBySecond } from './price-lists.ts';
 
 export interface CallableModel {
   readonly model: string;
