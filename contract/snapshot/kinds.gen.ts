@@ -1,5 +1,6 @@
 /** The kinds of a snapshot, generated from crds/ and snapshot.proto by `npm run generate`. */
 import { Account, Group, Key, ModelRoute, PriceCatalog } from '../../contract/snapshot/snapshot.gen.ts';
+import type { Snapshot } from '../../contract/snapshot/snapshot.gen.ts';
 
 /** Parents first, which is the order of transmission; removals are sent in the opposite order. */
 export const SNAPSHOT_KINDS = [
@@ -11,6 +12,15 @@ export const SNAPSHOT_KINDS = [
 ] as const;
 
 export type SnapshotKind = (typeof SNAPSHOT_KINDS)[number]['kind'];
+
+/** The configuration of a gateway without objects. */
+export const EMPTY_SNAPSHOT: Snapshot = {
+  catalogs: [],
+  routes: [],
+  groups: [],
+  accounts: [],
+  keys: [],
+};
 
 /** The fields by kind. */
 export const FIELDS = {

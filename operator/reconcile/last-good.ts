@@ -38,6 +38,9 @@ interface Publishable {
   readonly faults: readonly SnapshotFault[];
 }
 
+/** What is offered to keys, which is validated together. */
+const OFFERING = SNAPSHOT_KINDS.map(({ field }) => field).filter((field) => field !== 'keys' && field !== 'accounts');
+
 /** Leaving out one object can reveal a fault of another, once or twice. */
 const MAX_ROUNDS = 5;
 
@@ -65,10 +68,7 @@ function isGoodAfter(lastGood: Snapshot, wanted: Snapshot): boolean {
   if (keys.some(([, key]) => key && validateOneKey(key).length > 0)) return false;
   const accounts = differences(lastGood.accounts, wanted.accounts, compareNamed);
   if (accounts.some(([, account]) => account && validateOneAccount(account).length > 0)) return false;
-  const isSameOffering =
-    sameItems(lastGood.groups, wanted.groups) &&
-    sameItems(lastGood.routes, wanted.routes) &&
-    sameItems(lastGood.catalogs, wanted.catalogs);
+  const isSameOffering = OFFERING.every((field) => sameItems<Named>(lastGood[field], wanted[field]));
   return isSameOffering || validateOffering(wanted).length === 0;
 }
 

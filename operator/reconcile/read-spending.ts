@@ -63,7 +63,7 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   ): void {
     const id = objectId(object.kind, object.metadata);
     const before = known.get(object);
-    if (before && isSame(before, spending) && tracker.hasSpending(id)) return;
+    if (before && isDeepStrictEqual(before, spending) && tracker.hasSpending(id)) return;
     if (tracker.spent(id, words(), nowMs, object.metadata.generation)) known.set(object, spending);
     else due.again(object); // the tracker does not know the object or this version of it yet
   }
@@ -97,9 +97,4 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
         }
       }),
   };
-}
-
-/** Compares two spendings, whose fields are amounts and times. */
-function isSame<Spending extends KeySpending | AccountSpending>(one: Spending, other: Spending): boolean {
-  return isDeepStrictEqual(one, other);
 }

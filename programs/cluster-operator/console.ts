@@ -20,7 +20,8 @@ import type { Ownership } from '#kube/owned-object.ts';
 import type { MetricsRecorder } from '../../operator/metrics.ts';
 import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
-import type { ConsoleSettings, ListenAddress } from './settings.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
+import type { ConsoleSettings } from './settings.ts';
 import { TRANSLATOR } from '../../operator/translate/translator.ts';
 
 interface ClusterConsoleOptions {

@@ -2,6 +2,7 @@
  * Configures Envoys in front of the fleet, on a separate port that never serves secrets. Its tokens have an audience of
  * their own: an edge's token is valid only here, and a proxy's token is not valid here.
  */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import type { Logger } from 'pino';
 import type { KubeClient } from '#kube/client.ts';
 import { SYSTEM_CLOCK } from '#runtime/clock.ts';
@@ -13,7 +14,8 @@ import { startDistribution } from '../../operator/xds/distribution.ts';
 import type { DistributionSecurity } from '../../operator/xds/distribution.ts';
 import { edgeResources, healthCheckKind } from '../../operator/xds/envoy/edge.ts';
 import type { HealthCheckKind } from '../../operator/xds/envoy/cluster.ts';
-import type { EdgeSettings, ListenAddress } from './settings.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
+import type { EdgeSettings } from './settings.ts';
 
 /** The audience of Envoys' tokens. */
 const EDGE_AUDIENCE = 'model-gateway-edge';
@@ -93,7 +95,7 @@ export async function openEdge({
       const published = edgeResources({ endpoints, health, listener });
       for (const { typeUrl, resources } of published) distribution.publishResources(typeUrl, resources);
       // from here on Envoys get responses; this port serves no objects of proxies
-      distribution.publish({ catalogs: [], routes: [], groups: [], accounts: [], keys: [] });
+      distribution.publish(EMPTY_SNAPSHOT);
     },
   });
   return {

@@ -2,11 +2,7 @@
  * The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them.
  */
 import type { ConsoleOptions } from '../../console/server.ts';
-
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import type { ListenAddress } from '../../dataplane/listen.ts';
 
 /** Settings of the console. */
 export interface ConsoleSettings {

@@ -16,7 +16,8 @@ import { parseSidecarSettings } from '../../operator/webhook/settings.ts';
 import { manageCertificates, LONG_LIFETIMES } from '../../operator/security/certificates.ts';
 import type { CertificateOptions, ManagedCertificates } from '../../operator/security/certificates.ts';
 import { certificateStore } from '../../operator/security/certificate-store.ts';
-import type { ListenAddress, WebhookSettings } from './settings.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
+import type { WebhookSettings } from './settings.ts';
 
 interface WebhookOptions {
   readonly settings: WebhookSettings & { readonly webhookListen: ListenAddress };

@@ -33,12 +33,17 @@ export function snapshotKindsText(rows: readonly KindRow[], proto: string): stri
   const messages = rows.map(({ message }) => message).sort();
   return `/** The kinds of a snapshot, generated from crds/ and snapshot.proto by \`npm run generate\`. */
 import { ${messages.join(', ')} } from '../../contract/snapshot/snapshot.gen.ts';
+import type { Snapshot } from '../../contract/snapshot/snapshot.gen.ts';
 
 /** Parents first, which is the order of transmission; removals are sent in the opposite order. */
 export const SNAPSHOT_KINDS = [
 ${parentsFirst.map(({ kind, field }) => `  { kind: '${kind}', field: '${field}' },\n`).join('')}] as const;
 
 export type SnapshotKind = (typeof SNAPSHOT_KINDS)[number]['kind'];
+
+/** The configuration of a gateway without objects. */
+export const EMPTY_SNAPSHOT: Snapshot = {
+${parentsFirst.map(({ field }) => `  ${field}: [],\n`).join('')}};
 
 /** The fields by kind. */
 export const FIELDS = {

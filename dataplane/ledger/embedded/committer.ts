@@ -3,6 +3,7 @@
  * acknowledges them after the commit (sync normal) or after the disk's sync (full). It repeats a failed transaction. It
  * refuses and withdraws holds that are not durable in time.
  */
+import { pauseAfter } from '#runtime/backoff.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Balances } from '../balances.ts';
 import { confirmHold, withdrawHold } from '../ledger-core.ts';
@@ -60,8 +61,7 @@ const PROGRESS_TIMEOUT_MS = 5_000;
 const LATE = 0.75;
 /** The pause before a locked file is tried again. */
 export const BUSY_PAUSE_MS = 2;
-const FIRST_PAUSE_MS = 10;
-const LONGEST_PAUSE_MS = 500;
+const RETRY = { firstMs: 10, longestMs: 500 } as const;
 
 export class Committer {
   readonly #deps: CommitterDeps;
@@ -228,9 +228,10 @@ export class Committer {
   }
 
   #failed(error: unknown): void {
+    const pauseMs = pauseAfter(this.#failures, RETRY);
     this.#failures++;
     this.#report(error instanceof Error ? error.message : String(error));
-    this.#commitAgainIn(Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), LONGEST_PAUSE_MS));
+    this.#commitAgainIn(pauseMs);
   }
 
   #commitAgainIn(pauseMs: number): void {

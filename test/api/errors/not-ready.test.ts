@@ -1,4 +1,5 @@
 /** A process without a configuration asks clients to retry, and never calls a key unknown. */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ it('returns 503 in the dialect of the path until a configuration is in force', a
     const anthropic = (await (await call('/v1/messages')).json()) as { type: string; error: { type: string } };
     assert.deepEqual([anthropic.type, anthropic.error.type], ['error', 'api_error']);
     assert.equal((await fetch(`http://127.0.0.1:${dataplane.adminPort}/readyz`)).status, 503);
-    dataplane.apply({ keys: [], accounts: [], groups: [], routes: [], catalogs: [] });
+    dataplane.apply(EMPTY_SNAPSHOT);
     assert.equal((await call('/v1/chat/completions')).status, 401);
     assert.equal((await fetch(`http://127.0.0.1:${dataplane.adminPort}/readyz`)).status, 200);
   } finally {

@@ -1,4 +1,5 @@
 /** `mgw doctor` on channels that work and channels that fail, each at a fake. */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { mgw, tempFolder } from '../../support/cli.ts';
@@ -158,7 +159,7 @@ describe('mgw doctor', () => {
   it('gets the channels from an operator, which does not count it as a proxy', async () => {
     await using server = await testDistribution();
     const routes = [routeOf('r', [modelOf('m')], [channelOf('a', { baseUrl: `${provider.url}/v1` })])];
-    server.publish({ keys: [], accounts: [], groups: [], routes, catalogs: [] });
+    server.publish({ ...EMPTY_SNAPSHOT, routes });
     provider.script(openaiChat());
     let most = 0;
     const watching = setInterval(() => {

@@ -221,6 +221,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'contract/snapshot/time-zone.ts',
       'contract/usage',
       'dataplane/clock.ts',
+      'runtime/backoff.ts',
       'runtime/owner-only.ts',
     ],
     packages: ['@redis/client'],

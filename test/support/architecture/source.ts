@@ -1,24 +1,20 @@
 /** Parses source text into FileFacts, with oxc. It knows no rules. */
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 import { parseSync } from 'oxc-parser';
 import type { FileFacts, Import, Source } from './facts.ts';
 import { gather } from './syntax-tree.ts';
 import type { Node } from './syntax-tree.ts';
 
-/** The aliases of package.json's "imports". */
-const ALIASES: Readonly<Record<string, string>> = {
-  '#crds/': 'crds/schema/',
-  '#snapshot/': 'contract/snapshot/',
-  '#price/': 'contract/price/',
-  '#usage/': 'contract/usage/',
-  '#ledger/': 'contract/ledger/',
-  '#activity/': 'contract/activity/',
-  '#objects/': 'contract/objects/',
-  '#kube/': 'kube/',
-  '#manifests/': 'manifests/',
-  '#runtime/': 'runtime/',
-  '#web/': 'web/',
-};
+const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+
+/** The folders of package.json's "imports", by alias: "#crds/" → "crds/schema/". */
+const ALIASES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries((PACKAGE as { readonly imports: Readonly<Record<string, string>> }).imports).map(([alias, folder]) => [
+    alias.replace(/\*$/, ''),
+    folder.replace(/^\.\//, '').replace(/\*$/, ''),
+  ]),
+);
 
 /** @throws SyntaxError if the text does not parse. */
 export function readSource({ path, text }: Source): FileFacts {

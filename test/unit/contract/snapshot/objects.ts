@@ -1,4 +1,5 @@
 /** Support: valid snapshot objects, with a test's changes. */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import {
   ClientDisconnect,
   Endpoint,
@@ -30,7 +31,7 @@ export function hashOf(n: number): string {
 }
 
 export function snapshotOf(changes: Partial<Snapshot> = {}): Snapshot {
-  return { keys: [], accounts: [], groups: [], routes: [], catalogs: [], ...changes };
+  return { ...EMPTY_SNAPSHOT, ...changes };
 }
 
 export function keyOf(name: string, changes: Partial<Key> = {}): Key {

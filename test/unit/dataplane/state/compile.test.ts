@@ -442,7 +442,7 @@ test('limits on money have their windows, and the credit beside limits is the tr
   ];
   const account = { ...accountOf('team-a'), creditNanoUsd: -1n, limitedCreditNanoUsd: 9n, limits };
   const keys = [keyOf('ci', { limitNanoUsd: 0n, quota })];
-  const state = compile({ keys, accounts: [account], groups: [], routes: [], catalogs: [] });
+  const state = compile(snapshotOf({ keys, accounts: [account] }));
   const [credential] = state.credentials.values();
   assert.equal(credential?.key.period, 'Weekly');
   const { amountNanoUsd, window, timeZone } = credential.key.quota;

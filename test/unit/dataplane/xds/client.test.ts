@@ -1,6 +1,7 @@
 /**
  * Our proxy's client against our server: what is in force, what is answered, and what happens when either goes away.
  */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { describe, it } from 'vitest';
@@ -33,7 +34,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
   it('applies the first configuration as a whole, even an empty one, and each edit after it', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
-    server.publish({ keys: [], accounts: [], groups: [], routes: [], catalogs: [] });
+    server.publish(EMPTY_SNAPSHOT);
     await until(() => proxy.installs() === 1);
     assert.equal(proxy.client.figures().connected, true);
     const first = configOf([1, 2, 3]);

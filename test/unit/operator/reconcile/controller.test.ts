@@ -2,6 +2,7 @@
  * The control loop of a cluster with a controlled clock: publishing waits for nothing, and conditions follow the
  * proxies' reports.
  */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/spending.ts';
@@ -308,7 +309,7 @@ test('a changed key with a fault keeps its last good version, and all others cha
 
 test('a changed account with a fault keeps its last good version', () => {
   const account = { namespace: 'team-a', name: 'a', generation: 1n, creditNanoUsd: 1n, limits: [] };
-  const good: Snapshot = { keys: [], accounts: [account], groups: [], routes: [], catalogs: [] };
+  const good: Snapshot = { ...EMPTY_SNAPSHOT, accounts: [account] };
   const faulty = { ...account, generation: 2n, rateLimits: { requestsPerMinute: 0 } };
   const result = publishable({ ...good, accounts: [faulty] }, good);
   assert.deepEqual(

@@ -1,6 +1,7 @@
 /**
  * Price lists for the tests: compiled from snapshots, as a proxy does it.
  */
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import {
   ClientDisconnect,
@@ -63,8 +64,7 @@ export function sampleSnapshot({
   const prices = [...tokens.map(tokenPrice), ...requests.map(requestPrice)];
   const perRequest = new Set(requests.map(([name]) => name));
   return {
-    keys: [],
-    accounts: [],
+    ...EMPTY_SNAPSHOT,
     groups: groups.map(sampleGroup),
     routes: [
       sampleRoute(
