@@ -218,9 +218,7 @@ export class ClusterController {
       this.#faults = good ? messagesByObject(good.faults) : new Map();
       if (good) proxies.publish((this.#lastGood = good.snapshot));
       else
-        this.#options.log.error(
-          'the configuration has faults that cannot be isolated; the last good one stays in force',
-        );
+        this.#options.log.error('the configuration is invalid as a whole; the last good configuration stays in effect');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
       await immediate(); // sends the change to the proxies before the statuses are computed
       this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
@@ -265,7 +263,7 @@ export class ClusterController {
     const { ledger, provider, clock, log } = this.#options;
     if (!ledger || !this.#isLeading()) return { retry: false };
     const answered = await this.#spendingReader.read(provider.resources(), { ledger, nowMs: clock.nowMs() });
-    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+    if (!answered) log.warn('the ledger does not respond; statuses keep the last known spending');
     this.#flush();
     return { retry: false, againInMs: READ_SPENDING_EVERY_MS };
   }

@@ -82,12 +82,14 @@ interface Entry {
 const NOTHING_TO_PROGRAM: Programming = {
   status: 'Unknown',
   reason: 'Pending',
-  message: 'There is nothing yet that the proxies could have in force.',
+  message: 'Waiting for the key to be generated.',
 };
 const HELD_UP: Programming = {
   status: 'False',
   reason: 'Reconciling',
-  message: 'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
+  message:
+    'Other objects were rejected; the proxies continue with the last good configuration, which does not include ' +
+    'this version.',
 };
 
 /** `onChanged` is called for each object whose status changed or which was removed. */

@@ -40,7 +40,7 @@ export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer
     } catch (error) {
       const problem = explainKubeError(error);
       if (problem !== told)
-        log.warn({ secret: GATEWAY_KEY_SECRET, problem }, "the gateway's own key cannot be read or created; retrying");
+        log.warn({ secret: GATEWAY_KEY_SECRET, problem }, 'cannot read or create the key of the gateway; retrying');
       told = problem;
       onProblem(`the Secret ${GATEWAY_KEY_SECRET}: ${problem}`);
     }
@@ -55,6 +55,6 @@ export function keepGatewayKey(ownership: Ownership, key: Buffer): KeptKey {
     ownership,
     restored: key,
     onKey: () =>
-      ownership.log.warn({ secret: GATEWAY_KEY_SECRET }, "the gateway's own key was replaced; restart all operators"),
+      ownership.log.warn({ secret: GATEWAY_KEY_SECRET }, 'the key of the gateway was replaced; restart all operators'),
   });
 }

@@ -30,7 +30,7 @@ export function storedKey({ client, namespace, secret, entry, bytes }: StoredKey
       if (!entries) return undefined;
       const key = Buffer.from(entries[entry] ?? '', 'base64');
       if (key.length === bytes) return key;
-      throw new Error(`its entry ${entry} is no key; delete the Secret, and another one is made`);
+      throw new Error(`its entry ${entry} is not a key; delete the Secret to generate another key`);
     },
     async make(key = randomBytes(bytes)) {
       const written = await object.write({ [entry]: key.toString('base64') });
@@ -85,7 +85,7 @@ export function keepStoredKey({ ownership, restored, onKey, ...naming }: KeptKey
       problem = explainKubeError(error);
     }
     if (problem !== undefined && problem !== told)
-      log.warn({ secret: naming.secret, problem }, 'a key of the gateway cannot be read or created; retrying');
+      log.warn({ secret: naming.secret, problem }, 'cannot read or create a key of the gateway; retrying');
     told = problem;
     if (found && !known?.equals(found) && !stopped) onKey((known = found));
     return found;

@@ -157,7 +157,7 @@ async function startController(options: Started, onCreated: (controller: Control
   async function updateSpending(): Promise<void> {
     const answered =
       !ledger || (await spending.read(provider.resources, { ledger: await ledger, nowMs: clock.nowMs() }));
-    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+    if (!answered) log.warn('the ledger does not respond; statuses keep the last known spending');
     tracker.expire(clock.nowMs());
   }
   return {
@@ -206,15 +206,17 @@ async function mintAndRelease(options: Started, resources: Resources, nowMs: num
     const retryAtMs = await releaseKeys(resources, nowMs, { minted, onChange });
     return { ...result, ...(retryAtMs !== undefined && { retryAtMs }) };
   } catch (error) {
-    log.error({ err: error }, 'the keys of deleted ApiKeys cannot be deleted; they are refused all the same');
+    log.error({ err: error }, 'cannot delete the key files of deleted ApiKeys; the keys are refused nevertheless');
     return { ...result, retry: true };
   }
 }
 
 const RELEASE_MESSAGES: Readonly<Record<ReleasedKey['state'], string>> = {
-  Released: `the ApiKey is gone: its key is refused, and deleted in ${GRACE_MS / 60_000} minutes unless it comes back`,
-  Kept: 'the ApiKey is back before its key was deleted: the key is valid again',
-  Deleted: 'the key of the deleted ApiKey is deleted',
+  Released:
+    `the ApiKey was deleted: its key is refused, and its key file is deleted in ${GRACE_MS / 60_000} minutes ` +
+    'unless the ApiKey is created again',
+  Kept: 'the ApiKey was created again before its key file was deleted: the key is valid again',
+  Deleted: 'deleted the key file of the deleted ApiKey',
 };
 
 /** Logs an error of onMinted, after which the key still exists in its file. */
@@ -242,11 +244,11 @@ function watchMinted(
       try {
         if (await minted.reload()) controller.update();
       } catch (error) {
-        log.error({ err: error }, 'the generated keys cannot be read again; the known ones stay');
+        log.error({ err: error }, 'cannot read the generated keys again; the known keys stay valid');
       }
     },
     onUnreadable: (error) =>
-      error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
+      error === undefined ? undefined : log.error({ err: error }, 'cannot watch the folder of generated keys'),
   });
 }
 
@@ -258,6 +260,6 @@ function placeFaults(
   return faults.map((fault) => {
     const object = objectId(fault.kind, fault);
     const { file, line } = origins.get(object) ?? { file: folder, line: 0 };
-    return { severity: 'Error', file, line, object, path: '', message: `refused by the proxy: ${fault.message}` };
+    return { severity: 'Error', file, line, object, path: '', message: `rejected by the proxy: ${fault.message}` };
   });
 }
