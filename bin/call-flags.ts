@@ -20,57 +20,64 @@ export interface CallFlags {
 export function addCallFlags(command: Command): Command {
   return command
     .addOption(
-      flag('--max-body <SIZE>', 'largest request body')
+      flag('--max-body <SIZE>', 'maximum size of a request body')
         .default(64 * 2 ** 20, '64MiB')
         .argParser(parseBytes),
     )
     .addOption(
       flag(
         '--max-buffered <SIZE>',
-        'what all request bodies together may hold at a time; a call beyond it ' +
-          'is refused with 503 (default: 256MiB, or two of the largest bodies)',
+        'memory for all request bodies together; a call that exceeds it is refused with 503 (default: 256MiB, ' +
+          'or twice --max-body if that is more)',
       ).argParser(parseBytes),
     )
     .addOption(
       flag(
         '--max-running-jobs <NUMBER>',
-        'the most videos, background responses and batches of one key that may run at a time',
+        'maximum number of videos, background responses and batches that one key may run at the same time',
       )
         .default(500)
         .argParser(parseCount),
     )
     .addOption(
-      flag('--max-conversations <NUMBER>', 'the most conversations that one account may keep at providers')
+      flag('--max-conversations <NUMBER>', 'maximum number of conversations that one account may store at providers')
         .default(100_000)
         .argParser(parseCount),
     )
     .addOption(
-      flag('--max-conversation-bytes <SIZE>', 'the most bytes of them, such as 512MiB')
+      flag(
+        '--max-conversation-bytes <SIZE>',
+        'maximum size of all conversations that one account stores at providers, such as 512MiB',
+      )
         .default(1024 ** 3, '1GiB')
         .argParser(parseBytes),
     )
     .addOption(
       flag(
         '--store-responses-days <DAYS>',
-        'how long conversations, and responses whose provider stores none, are kept, encrypted; 0: never',
+        'days to store conversations, and responses that the provider does not store, encrypted in the ' +
+          'gateway; 0 stores none',
       )
         .default(0)
         .argParser(parseDays),
     )
     .addOption(
-      flag('--store-responses-bytes <SIZE>', 'the most bytes of them that one account may have')
+      flag(
+        '--store-responses-bytes <SIZE>',
+        'maximum size of all responses and conversations that the gateway stores for one account',
+      )
         .default(64 * 2 ** 20, '64MiB')
         .argParser(parseBytes),
     )
     .addOption(
-      flag('--ping-after <SECONDS>', 'a stream without a byte for this long gets a ping; 0: never')
+      flag('--ping-after <SECONDS>', 'seconds of silence after which a stream gets a ping; 0 sends none')
         .default(10)
         .argParser(parseSeconds),
     )
     .addOption(
       flag(
         '--cors-origins <ORIGINS>',
-        'origins whose pages may call from a browser, separated by commas; * for any (default: none)',
+        'comma-separated origins that may call from a browser (CORS); * allows all (default: none)',
       ).argParser(parseOrigins),
     );
 }

@@ -14,9 +14,9 @@ import { CommandFailed, EXIT } from './exit-codes.ts';
 import { withoutUnset } from './options.ts';
 import { VERSION } from './version.ts';
 
-const DESCRIPTION = `Model Gateway: one address, one key and one bill for many model providers.
-
-Exit codes: 0 ok, 1 failed, 64 the command line is wrong.`;
+const DESCRIPTION =
+  'Model Gateway: one address, one key and one bill for many model providers.\n\nExit codes: 0 success, 1 failure, ' +
+  '64 invalid command line.';
 
 /** Commands set the exit code here. */
 let exitCode: number = EXIT.ok;
@@ -27,7 +27,7 @@ function buildProgram(): Command {
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('(mgw --help tells what there is)');
+    .showHelpAfterError('Run "mgw --help" for usage.');
   const ended = (code: number): void => {
     exitCode = code;
   };

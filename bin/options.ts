@@ -32,15 +32,15 @@ export function flag(flags: string, description: string): Option {
 
 /** --log-level. */
 export function logLevelFlag(): Option {
-  return flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info');
+  return flag('--log-level <LEVEL>', 'minimum level of log lines').choices(LOG_LEVELS).default('info');
 }
 
 /** --console-trusted-proxies. */
 export function trustedProxiesFlag(): Option {
   return flag(
     '--console-trusted-proxies <CIDRS>',
-    'addresses and ranges of the proxies before the console, such as 10.0.0.0/8,fd00::/8: only their ' +
-      'X-Forwarded-For says who signs in (default: none, the connection does)',
+    'comma-separated addresses and CIDR ranges of the proxies in front of the console, such as ' +
+      '10.0.0.0/8,fd00::/8; X-Forwarded-For is trusted only from these (default: none)',
   ).argParser(parseCidrs);
 }
 
@@ -52,7 +52,9 @@ export function parseCidrs(text: string): readonly string[] {
     .filter((each) => each !== '');
   const wrong = ranges.find((each) => !isRange(each));
   if (wrong === undefined && ranges.length > 0) return ranges;
-  throw new InvalidArgumentError(`"${wrong ?? text}" is no address or range, such as 10.1.2.3 or 10.0.0.0/8.`);
+  throw new InvalidArgumentError(
+    `"${wrong ?? text}" is not an address or a CIDR range, such as 10.1.2.3 or 10.0.0.0/8.`,
+  );
 }
 
 function isRange(text: string): boolean {
@@ -94,7 +96,7 @@ export function parseOrigin(text: string): string {
     url.username !== ''
   )
     throw new InvalidArgumentError(
-      'It must be http:// or https:// with a host and nothing after it, such as https://gateway.example.',
+      'It must be an http or https URL with a host and no path, such as https://gateway.example.',
     );
   return url.origin;
 }
@@ -104,8 +106,8 @@ export function parseConsoleUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || url.href !== url.origin + url.pathname || !/^https?:\/\/[^/]+(?:\/[\w.~-]+)*\/?$/.test(url.href))
     throw new InvalidArgumentError(
-      'It must be http:// or https:// with a host and perhaps a path of letters, digits, ".", "_", "~" and "-", ' +
-        'such as https://gateway.example/llm/console.',
+      'It must be an http or https URL with a host and an optional path of letters, digits, ".", "_", "~" and ' +
+        '"-", such as https://gateway.example/llm/console.',
     );
   return url.href.replace(/\/$/, '');
 }
@@ -130,7 +132,7 @@ export function parseOrigins(text: string): readonly string[] {
   const wrong = origins.find((each) => each !== '*' && URL.parse(each)?.origin !== each);
   if (wrong !== undefined)
     throw new InvalidArgumentError(
-      `"${wrong}" is not an origin: a scheme, a host and perhaps a port, such as https://app.example.`,
+      `"${wrong}" is not an origin: a scheme, a host and an optional port, such as https://app.example.`,
     );
   return origins;
 }
@@ -186,7 +188,9 @@ export function parseLedger(text: string): LedgerLocation {
 /** Parses the name of a Kubernetes namespace. */
 export function parseNamespace(text: string): string {
   if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text))
-    throw new InvalidArgumentError('It must be a namespace: at most 63 lower-case letters, digits and hyphens.');
+    throw new InvalidArgumentError(
+      'It must be the name of a namespace: at most 63 lower-case letters, digits and hyphens.',
+    );
   return text;
 }
 
@@ -203,9 +207,9 @@ export function parseLabelNames(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   const wrong = names.find((name) => !LABEL_NAME.test(name));
   if (wrong !== undefined)
-    throw new InvalidArgumentError(`"${wrong}" is not a label's name, such as cost-center or example.com/team.`);
+    throw new InvalidArgumentError(`"${wrong}" is not the name of a label, such as cost-center or example.com/team.`);
   if (names.length > MAX_USAGE_LABELS)
-    throw new InvalidArgumentError(`There may be ${MAX_USAGE_LABELS} labels, not ${names.length}.`);
+    throw new InvalidArgumentError(`At most ${MAX_USAGE_LABELS} labels are allowed, not ${names.length}.`);
   return [...new Set(names)];
 }
 
@@ -214,7 +218,7 @@ export function parseServiceAccounts(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   const wrong = names.find((name) => name.length > 253 || !/^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/.test(name));
   if (wrong !== undefined)
-    throw new InvalidArgumentError(`"${wrong}" is not a ServiceAccount's name, such as model-gateway-dataplane.`);
+    throw new InvalidArgumentError(`"${wrong}" is not the name of a ServiceAccount, such as model-gateway-dataplane.`);
   return names;
 }
 

@@ -18,25 +18,25 @@ export function addXdsFlags(command: Command, { mandatory }: { readonly mandator
     .addOption(
       flag(
         '--xds <HOST:PORT>',
-        'where operators are; may be repeated (in MGW_XDS: separated by commas). A ' +
-          'name with several addresses is any of them',
+        'address of the operator; may be repeated (comma-separated in MGW_XDS). Any address of a name with ' +
+          'several is used',
       )
         .argParser(parseHostPorts)
         .makeOptionMandatory(mandatory),
     )
     .addOption(
-      flag(
-        '--xds-ca <FILE>',
-        "the authorities that operators' certificates are checked with, read anew for each connection",
-      ).default('/var/run/configmaps/modelgateway.dev/xds/ca.crt'),
+      flag('--xds-ca <FILE>', 'file with the CA certificates of the operator, read again for each connection').default(
+        '/var/run/configmaps/modelgateway.dev/xds/ca.crt',
+      ),
     )
     .addOption(
       flag(
         '--token-file <FILE>',
-        'the ServiceAccount token for operators (audience model-gateway-xds), read anew for each connection',
+        'file with the ServiceAccount token for the operator (audience model-gateway-xds), read again for each ' +
+          'connection',
       ).default('/var/run/secrets/modelgateway.dev/xds/token'),
     )
-    .addOption(flag('--insecure-xds', 'neither TLS nor a token, for one machine; only with loopback addresses'));
+    .addOption(flag('--insecure-xds', 'connect without TLS and without a token; only to loopback addresses'));
 }
 
 /** The trust settings of an xDS client. */
@@ -53,8 +53,8 @@ export async function checkXdsFlags({ xds, xdsCa, tokenFile, insecureXds }: XdsF
   const remote = xds.find((address) => !isLoopback(address));
   if (insecureXds && remote !== undefined) {
     throw new CommandFailed(
-      "--insecure-xds: the configuration holds providers' credentials, so it is taken without TLS only from a " +
-        `loopback address; ${remote} is none.`,
+      "--insecure-xds: the configuration contains providers' credentials, so it is fetched without TLS only " +
+        `from a loopback address, and ${remote} is not one.`,
       EXIT.usage,
     );
   }
@@ -65,8 +65,8 @@ export async function checkXdsFlags({ xds, xdsCa, tokenFile, insecureXds }: XdsF
   ] as const) {
     await access(path, constants.R_OK).catch(() => {
       throw new CommandFailed(
-        `${name} ${path}: there is no such file, or this user may not read it. In a pod it is mounted; ` +
-          'on one machine, --insecure-xds takes the configuration from a loopback address without it.',
+        `${name} ${path}: no such file, or permission denied. In a pod it is mounted; on one machine, ` +
+          '--insecure-xds connects to a loopback address without it.',
       );
     });
   }

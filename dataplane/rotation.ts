@@ -58,8 +58,8 @@ export function keepRotation(options: RotationOptions): Rotation {
     if (hasLeft() === told) return;
     told = !told;
     if (told)
-      log.warn('no operator is connected, but other proxies have one: this proxy is not ready until it has one');
-    else log.info('this proxy is in rotation again');
+      log.warn('not connected to an operator, while other proxies are: this proxy is not ready until it is connected');
+    else log.info('this proxy is ready again');
   }
 
   /** Without an answer of the ledger, what it said last counts for a while. */

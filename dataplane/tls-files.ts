@@ -13,7 +13,7 @@ export async function readTlsFiles(folder: string): Promise<TlsMaterial> {
     const [certificate, key] = await Promise.all(pathsIn(folder).map((path) => readFile(path, 'utf8')));
     return { certificate: certificate ?? '', key: key ?? '' };
   } catch (error) {
-    throw new Error('there must be tls.crt and tls.key, which this user may read.', { cause: error });
+    throw new Error('tls.crt and tls.key must exist and be readable by this user.', { cause: error });
   }
 }
 
@@ -31,9 +31,9 @@ export async function watchTlsFiles(folder: string, { renew, log }: TlsFilesOpti
     onRead([certificate = '', key = '']) {
       try {
         renew({ certificate, key });
-        if (!first) log.info('another certificate is in use now');
+        if (!first) log.info('loaded another certificate');
       } catch (error) {
-        log.error({ err: error }, 'the certificate cannot be used; the previous one stays');
+        log.error({ err: error }, 'cannot use the certificate; the previous one stays in use');
       }
       first = false;
     },

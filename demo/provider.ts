@@ -134,7 +134,7 @@ async function serve(context: Context, req: IncomingMessage, res: ServerResponse
   const call: Call = { context, req, res, dialect, id: `demo${randomBytes(9).toString('hex')}` };
   const credential = [req.headers.authorization, req.headers['x-api-key']].join(' ');
   try {
-    if (/wrong/i.test(credential)) refuse(call, 401, 'this credential is wrong: it says so itself');
+    if (/wrong/i.test(credential)) refuse(call, 401, 'invalid credential, as the credential asked');
     else await route(call);
   } catch (error) {
     if (res.headersSent || res.destroyed) res.destroy();
@@ -169,7 +169,7 @@ async function route(call: Call): Promise<void> {
   const batches = serveBatches(call, path);
   if (batches) return batches;
   const serve = ROUTES[`${call.req.method} ${path}`];
-  if (!serve) return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
+  if (!serve) return refuse(call, 404, `the demo provider does not support ${call.req.method} ${path}`);
   await serve(call);
 }
 
@@ -205,7 +205,7 @@ function serveBatches(call: Call, path: string): Promise<void> | undefined {
     readForm: () => readForm(req),
   });
   return reply?.then((sent) => {
-    if (!sent) return refuse(call, 404, `there is nothing at ${path}`);
+    if (!sent) return refuse(call, 404, `not found: ${path}`);
     if ('json' in sent) return send(call, sent.json);
     res.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(sent.text);
   });

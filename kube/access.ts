@@ -62,8 +62,8 @@ export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
   const cluster = config.getCurrentCluster();
   if (!cluster || cluster.server === NOTHING_FOUND)
     throw new NoKubeAccess(
-      `No Kubernetes API server is known${kubeconfig === undefined ? '' : ` from ${kubeconfig}`}. In a pod the ` +
-        `ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`,
+      `No Kubernetes API server${kubeconfig === undefined ? '' : ` in ${kubeconfig}`}. In a pod, mount the ` +
+        'token of the ServiceAccount; elsewhere, set a kubeconfig file with --kubeconfig or KUBECONFIG.',
     );
   const pool = openPool(cluster.proxyUrl);
   const peoples = openPool(cluster.proxyUrl, PEOPLES_CONNECTIONS);

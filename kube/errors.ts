@@ -58,7 +58,7 @@ function isNamespaceTerminating({ causes }: KubeError): boolean {
 
 /** A message for people who run the operator: what failed, and what to do about it. */
 export function explainKubeError(error: unknown): string {
-  if (error instanceof KubeUnreachable) return `the API server does not answer (${error.message})`;
+  if (error instanceof KubeUnreachable) return `the API server does not respond (${error.message})`;
   if (!(error instanceof KubeError)) return error instanceof Error ? error.message : String(error);
   if (isNamespaceTerminating(error))
     return 'the namespace is being deleted, so nothing can be created in it (NamespaceTerminating)';
@@ -67,7 +67,7 @@ export function explainKubeError(error: unknown): string {
 }
 
 const ADVICE: Readonly<Record<number, string>> = {
-  401: "the API server does not know the operator's credential: check its ServiceAccount token or kubeconfig",
-  403: "give the operator's ServiceAccount the rights that docs/examples/kubernetes/rbac.yaml lists",
+  401: 'the API server rejects the credential of the operator: check its ServiceAccount token or kubeconfig',
+  403: 'grant the ServiceAccount of the operator the rules in docs/examples/kubernetes/rbac.yaml',
   404: 'if the kind is missing, install the CustomResourceDefinitions: kubectl apply --server-side -f "crds/*.yaml"',
 };

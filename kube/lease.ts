@@ -116,7 +116,7 @@ class Election {
       else
         this.#options.log.warn(
           { problem: explainKubeError(error) },
-          this.#holding ? 'the lead cannot be renewed' : 'the Lease cannot be read or written',
+          this.#holding ? 'cannot renew the leadership' : 'cannot read or write the Lease',
         );
       return lost;
     }
@@ -184,7 +184,8 @@ class Election {
     }
     this.#renewedMs = askedMs;
     this.#seen = undefined;
-    if (!this.#holding) log.info({ identity, before: before?.spec?.holderIdentity ?? '' }, 'this replica leads');
+    if (!this.#holding)
+      log.info({ identity, before: before?.spec?.holderIdentity ?? '' }, 'this replica is the leader');
     this.#holding = true;
     this.#watchDeadline();
     this.#tell(true, undefined);
@@ -246,7 +247,7 @@ class Election {
     } catch (error) {
       this.#options.log.warn(
         { problem: explainKubeError(error) },
-        'the Lease could not be released; another replica takes it when it expires',
+        'cannot release the Lease; another replica acquires it when it expires',
       );
     }
   }

@@ -221,9 +221,7 @@ class ListWatchLoop {
     });
     const idle = new AbortController();
     const awaitSign = (): (() => void) =>
-      clock.after(idleTimeoutMs, () =>
-        idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)),
-      );
+      clock.after(idleTimeoutMs, () => idle.abort(new IdleWatch(`the watch was silent for ${idleTimeoutMs / 1000} s`)));
     let forget = awaitSign();
     try {
       for await (const event of client.watch(path, AbortSignal.any([this.#stopped.signal, idle.signal]))) {
@@ -272,7 +270,7 @@ class ListWatchLoop {
           resource,
           problem: words,
         },
-        'cannot be read from the API server; retrying, and the known objects stay in force',
+        'cannot be read from the API server; retrying; the known objects stay in effect',
       );
     this.problem = words;
     this.#options.onProblem?.(words);

@@ -14,18 +14,18 @@ const KUSTOMIZATION = /^kustomization\.ya?ml$/;
 /** Why a file is left out: kustomize's own, which may have neither apiVersion nor kind. */
 export function foreignFile(path: string): string | undefined {
   if (!KUSTOMIZATION.test(basename(path))) return undefined;
-  return 'left out: only kustomize reads it; what it patches or generates is not applied here';
+  return 'ignored: only kustomize reads this file; its patches and generators are not applied here';
 }
 
 /** Why an object is left out; undefined: it is the gateway's own, or a mistake. */
 export function foreignObject(object: JsonObject, kinds: { has(kind: string): boolean }): string | undefined {
   const { kind, apiVersion, sops } = object;
-  if (isJsonObject(sops)) return 'left out: it is encrypted by SOPS; decrypt it where it is applied';
+  if (isJsonObject(sops)) return 'ignored: encrypted by SOPS; decrypt it before it is applied';
   if (typeof kind !== 'string' || typeof apiVersion !== 'string' || isExpected(kind, kinds)) return undefined;
   const [version, group = 'Kubernetes'] = API_VERSION.exec(apiVersion) ?? [];
   return version === undefined || group === OWN_GROUP
     ? undefined
-    : `left out: ${kind} of ${group} is not for the gateway`;
+    : `ignored: ${kind} of ${group} is not for the gateway`;
 }
 
 /** Kinds that are read, and lists and nothing, which are mistakes. */

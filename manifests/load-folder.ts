@@ -114,7 +114,7 @@ function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
 }
 
 function duplicate(object: string, origin: Origin, { file, line }: Origin): Diagnostic {
-  return { severity: 'Error', ...origin, object, path: '', message: `is there twice: already in ${file}:${line}` };
+  return { severity: 'Error', ...origin, object, path: '', message: `duplicate object: already in ${file}:${line}` };
 }
 
 function warningsIn(pieces: readonly Piece[]): Diagnostic[] {

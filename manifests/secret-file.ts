@@ -15,8 +15,10 @@ export function parseSecret(text: string, path: string, id: string): SecretObjec
   const mistake = document && mistakeIn(document);
   if (mistake !== undefined) return `${path}:${mistake}`;
   const manifest = document?.manifest;
-  if (manifest?.sort !== 'Secret' || documents.length > 1) return `${path} is not one Secret`;
-  return namespacedName(manifest.secret) === id ? manifest.secret : `${path} holds another Secret than its path says`;
+  if (manifest?.sort !== 'Secret' || documents.length > 1) return `${path} is not a single Secret`;
+  return namespacedName(manifest.secret) === id
+    ? manifest.secret
+    : `${path} contains another Secret than its path says`;
 }
 
 /** The first mistake, with its line or the object's. */

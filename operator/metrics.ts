@@ -24,13 +24,13 @@ export const OPERATOR_METRICS = {
   modelgateway_operator_objects_left_out: {
     type: 'gauge',
     labels: [],
-    help: 'Objects that do not count, because those of their namespaces take too much memory (TooManyObjects).',
+    help: 'Objects that do not apply because their namespaces exceed the memory limit (TooManyObjects).',
   },
   modelgateway_operator_reconcile_duration_seconds: {
     type: 'histogram',
     labels: [],
     buckets: SECONDS,
-    help: 'Time from reading the known objects to publishing the configuration.',
+    help: 'Time from reading the objects to publishing the configuration.',
   },
   modelgateway_operator_reconcile_errors_total: {
     type: 'counter',
@@ -74,7 +74,7 @@ export const OPERATOR_METRICS = {
   modelgateway_operator_status_queue: {
     type: 'gauge',
     labels: [],
-    help: 'Objects whose status may have to be written.',
+    help: 'Objects in the queue of status writes.',
   },
   modelgateway_operator_events_total: {
     type: 'counter',
@@ -90,8 +90,8 @@ export const OPERATOR_METRICS = {
     type: 'counter',
     labels: ['outcome'],
     help:
-      'Pods that asked for a sidecar, by outcome: injected, unchanged (nothing to do, or another ' +
-      "gateway's), skipped (the pod cannot have one), denied, failed (the ApiKey could not be read).",
+      "Pods that request a sidecar, by outcome: injected, unchanged (nothing to do, or another gateway's), " +
+      'skipped (the pod cannot have one), denied, failed (the ApiKey could not be read).',
   },
   modelgateway_operator_proxies: {
     type: 'gauge',
@@ -102,24 +102,24 @@ export const OPERATOR_METRICS = {
     type: 'gauge',
     labels: [],
     help:
-      'Ready pods of the proxies that are connected to no operator, at the leader (0 at the other replicas, and without ' +
+      'Ready proxies that are not connected to an operator, at the leader (0 at other replicas, and without ' +
       '--proxies-service).',
   },
   modelgateway_operator_xds_resources: {
     type: 'gauge',
     labels: [],
-    help: 'Resources that are published to the proxies.',
+    help: 'Resources published to the proxies.',
   },
   modelgateway_operator_xds_snapshot_bytes: { type: 'gauge', labels: [], help: 'Size of all published resources.' },
   modelgateway_operator_xds_pushes: {
     type: 'gauge',
     labels: [],
-    help: 'Responses that were sent to proxies since the start.',
+    help: 'Responses sent to proxies since the start.',
   },
   modelgateway_operator_xds_rejections: {
     type: 'gauge',
     labels: [],
-    help: 'Resources that proxies have refused since the start.',
+    help: 'Resources that proxies have rejected since the start.',
   },
   modelgateway_operator_xds_acknowledge_duration_seconds: {
     type: 'histogram',

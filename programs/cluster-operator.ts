@@ -157,7 +157,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
     }),
     (each) => each.stop(),
   );
-  void running.manager.ready.then(() => log.info('the configuration is given to the proxies'));
+  void running.manager.ready.then(() => log.info('serving the configuration to the proxies'));
   await webhook;
   await openConsole(context, ownership, ending);
   return distribution.port;
@@ -173,7 +173,10 @@ function ownershipOf({ client, log, metrics, namespace, running }: Context, afte
     namespace,
     leading: () => running.manager?.leading ?? true,
     onRestored(object) {
-      log.warn({ kind: object.kind, name: object.name }, 'an object of the operator was deleted or changed: restored');
+      log.warn(
+        { kind: object.kind, name: object.name },
+        'restored an object of the operator that was deleted or changed',
+      );
       running.manager?.recordRestored(object);
     },
   };
@@ -281,7 +284,7 @@ async function openConsole(context: Context, ownership: Ownership, ending: Async
     (each) => each.stop(),
   );
   running.looks.push(() => page.look());
-  log.info({ port: await page.ready }, 'people can sign in to the console');
+  log.info({ port: await page.ready }, 'the console is ready');
 }
 
 /** Timers that `end` cancels, whatever still waits for them. */
@@ -316,9 +319,7 @@ interface OpenedLedger {
 /** Opens the ledger concurrently, because a store that has lost its data asks for the spending in the statuses. */
 function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
   const opened = open(async () => (await running.manager?.knownSpending()) ?? { keys: [], accounts: [] });
-  opened.catch((error: unknown) =>
-    log.error({ err: error }, 'the ledger cannot be used; statuses do not show spending'),
-  );
+  opened.catch((error: unknown) => log.error({ err: error }, 'cannot use the ledger; statuses do not show spending'));
   return {
     reader: {
       readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
@@ -343,7 +344,7 @@ function adminOf({ metrics, running, settings, namespace, version, client }: Con
             {
               name: 'webhook',
               ok: running.webhook !== undefined,
-              detail: 'its certificates are not there yet; the log says why',
+              detail: 'its certificates are not ready; see the log',
             },
           ]
         : []),

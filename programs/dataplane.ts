@@ -136,7 +136,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const edge = edgeOptions(options);
   const memory = new MemoryBudget(edge);
   const proxies = readForwardProxies(options.env ?? {});
-  if (proxies) log.info(placesOf(proxies), 'providers are reached through the forward proxies of the environment');
+  if (proxies) log.info(placesOf(proxies), 'connecting to providers through the forward proxies of the environment');
   const upstreams = createUpstreams({
     memory: decoderMemory(memory),
     proxies,
@@ -156,7 +156,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   let applied: (() => Snapshot) | undefined;
 
   const tokenizer = openTokenizer(log);
-  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
+  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body worker failed') });
   const deps: PipelineDeps = {
     state: current,
     ledger,
@@ -177,13 +177,10 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     pingAfterMs: options.pingAfterMs ?? PING_AFTER_MS,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
-    unkept: (requestId, error) => log.warn({ requestId, err: error }, 'a response could not be kept'),
+    unkept: (requestId, error) => log.warn({ requestId, err: error }, 'cannot store a response'),
     lostTurn: (requestId, conversation, error) =>
-      log.warn(
-        { requestId, conversation, err: error },
-        'a turn could not be added to its conversation, which has a gap',
-      ),
-    defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
+      log.warn({ requestId, conversation, err: error }, 'cannot add a turn to its conversation, which now has a gap'),
+    defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed: internal error'),
   };
   const ledgerCheck = checkLedger(ledger, clock);
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
@@ -191,13 +188,17 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const admin = createAdmin({
     metrics: { contentType: metrics.registry.contentType, metrics: () => metrics.scrape() },
     readiness: () => [
-      { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
+      { name: 'configuration', ok: configured(), detail: 'no configuration has been applied yet, or it is too old' },
       ledgerCheck(),
       ...(options.outOfRotation
-        ? [{ name: 'operator', ok: !outOfRotation(), detail: 'no operator is connected, but other proxies have one' }]
+        ? [{ name: 'operator', ok: !outOfRotation(), detail: 'not connected to an operator, while other proxies are' }]
         : []),
-      { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
-      { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
+      { name: 'draining', ok: !shutdown.draining, detail: 'the process is shutting down' },
+      {
+        name: 'event loop',
+        ok: metrics.recentLagSeconds < MAX_LAG_SECONDS,
+        detail: 'requests are waiting for CPU time',
+      },
     ],
     dump: () => ({ ...furtherDump(options), snapshot: applied && redactSnapshot(applied()) }),
   });
@@ -281,7 +282,7 @@ function recordActivity(
       clock,
       every,
       inFlight: () => [...running.values()].flatMap(({ admitted }) => admitted?.candidate.target.id ?? []),
-      onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be stored for the console'),
+      onFault: (error) => log.warn({ err: error }, 'cannot store recent and refused calls for the console'),
     })
   );
 }
@@ -311,17 +312,17 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
 }
 
 function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
-  if (warning.recovered) log.info({ ...warning }, "a provider accepts the gateway's credential again");
+  if (warning.recovered) log.info({ ...warning }, 'a provider accepts the credential of a channel again');
   else log.warn({ ...warning }, describeWarning(warning));
   onRouteWarning?.(warning);
 }
 
 function describeWarning({ connectError, status }: RouteWarning): string {
   if (connectError !== undefined) return 'a provider cannot be reached';
-  if (status === IMPLAUSIBLE_STATUS) return 'a provider reports more usage than its calls allow';
+  if (status === IMPLAUSIBLE_STATUS) return 'a provider reports more usage than calls allowed';
   return isRedirect(status)
-    ? "a provider answers with a redirect, which is not followed: check the channel's baseUrl"
-    : "a provider refuses the gateway's credential or model name";
+    ? 'a provider responds with a redirect, which is not followed: check the baseUrl of the channel'
+    : 'a provider rejects the credential or the model name of a channel';
 }
 
 function openTokenizer(log: Logger): Tokenizer {
@@ -342,7 +343,7 @@ function keepLeases({ ledger, telemetry, clock, every, log }: LeaseDeps): LeaseK
     every,
     onRenewal: (outcome, durationMs, error) => {
       telemetry.ledger('progress', durationMs, outcome);
-      if (outcome !== 'ok') log.warn({ err: error }, 'the holds of running calls could not be renewed');
+      if (outcome !== 'ok') log.warn({ err: error }, 'cannot renew the holds of running calls');
     },
   });
 }
@@ -362,13 +363,13 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
     ready,
     every,
     onError: (error, job) => {
-      if (!job) return log.warn({ err: error }, 'the jobs to poll could not be read from the ledger');
+      if (!job) return log.warn({ err: error }, 'cannot read the jobs to poll from the ledger');
       const {
         jobId,
         origin: { callId, channel },
       } = job;
       const fields = { err: error, job_id: jobId, request_id: callId, channel };
-      log.debug(fields, 'a job could not be polled; retrying');
+      log.debug(fields, 'cannot poll a job; retrying');
     },
   });
 }

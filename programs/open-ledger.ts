@@ -52,11 +52,14 @@ function logFault(log: Logger, { state, reason }: LedgerFault): void {
     case 'Recovered':
       return log.info('the ledger works again');
     case 'Damaged':
-      return log.error({ reason }, "the ledger's log was damaged: the latest calls are lost");
+      return log.error({ reason }, 'the log of the ledger is damaged: the latest calls are lost');
     case 'Lagging':
-      return log.warn({ reason }, "the ledger's log cannot be moved into its file: calls go on, and the log grows");
+      return log.warn(
+        { reason },
+        'cannot checkpoint the log of the ledger into its file: calls continue, and the log grows',
+      );
     case 'CaughtUp':
-      return log.info("the ledger's log is moved into its file again");
+      return log.info('the log of the ledger is checkpointed into its file again');
   }
 }
 
@@ -69,27 +72,28 @@ function logEvent(log: Logger, event: LedgerEvent): void {
     case 'Emptied':
       return log.warn(
         { putBack: event.putBack },
-        "the ledger's store was empty: it is filled from what this process and the statuses know",
+        'the store of the ledger was empty: restoring it from this process and the statuses',
       );
     case 'LostWrites':
       return log.warn(
         { putBack: event.putBack },
-        "the ledger's store had lost what it acknowledged: this process has put back what it knows",
+        'the store of the ledger had lost acknowledged data: restored it from this process',
       );
     case 'LostBalances':
       return log.warn(
         { balances: event.balances },
-        "the ledger's store had lost balances of keys (k:) or accounts (a:), which are put back from their copies: they " +
-          'were deleted, or evicted because maxmemory-policy is not noeviction',
+        'the store of the ledger had lost balances of keys (k:) or accounts (a:), which are restored from ' +
+          'their copies: they were deleted, or evicted because maxmemory-policy is not noeviction',
       );
     case 'Reaped':
-      return log.warn({ calls: event.calls }, 'calls of a process that died are billed at their last progress');
+      return log.warn({ calls: event.calls }, 'billed the calls of a process that died at their last progress');
     case 'Evicts':
       return log.warn(event.reason);
     case 'JournalFails':
       return log.error(
         { reason: event.reason },
-        "the ledger's journal cannot be written: settlements that Valkey does not take are lost with this process",
+        'cannot write the journal of the ledger: settlements that Valkey does not accept are lost with this ' +
+          'process',
       );
   }
 }

@@ -82,11 +82,11 @@ async function watchFiles(settings: SidecarConfig, fleet: FleetConnection, key: 
       const { changes } = key;
       key.take(keyText);
       const { header, problem } = key.current;
-      if (header === undefined) log.warn({ problem }, 'there is no key; calls are refused until there is one');
-      else if (key.changes > changes) log.info('another key is in use now');
+      if (header === undefined) log.warn({ problem }, 'no key; calls are refused until a key exists');
+      else if (key.changes > changes) log.info('loaded another key');
       if (caFile === undefined) return;
       if (authorities === undefined)
-        log.warn({ file: caFile }, "the fleet's authorities cannot be read; the previous ones stay trusted");
+        log.warn({ file: caFile }, 'cannot read the CA certificates of the fleet; the previous ones stay trusted');
       else fleet.trust(authorities);
     },
   });
@@ -104,7 +104,7 @@ function adminOf({ fleet, keyFile, version }: SidecarConfig, { key, metrics, sta
     metrics: metrics.registry,
     readiness: () => [
       { name: 'key', ok: key.current.header !== undefined, detail: key.current.problem },
-      { name: 'draining', ok: !state.draining, detail: 'this process is shutting down' },
+      { name: 'draining', ok: !state.draining, detail: 'the process is shutting down' },
     ],
     dump: () => ({ version, fleet, keyFile, keyLoaded: key.current.header !== undefined, keyChanges: key.changes }),
   });

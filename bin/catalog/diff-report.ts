@@ -26,8 +26,8 @@ function headline({ total }: CatalogDiff, days: number): string {
   const { calls, oldNanoUsd, newNanoUsd } = total;
   const [counted, time] = [calls === 1 ? '1 call' : `${calls} calls`, days === 1 ? 'day' : `${days} days`];
   return (
-    `${counted} of the last ${time}: ${usd(oldNanoUsd)} by the old prices, ${usd(newNanoUsd)} by the new ones ` +
-    `(${signed(total)})`
+    `${counted} of the last ${time}: ${usd(oldNanoUsd)} at the old prices, ${usd(newNanoUsd)} at the new ` +
+    `prices (${signed(total)})`
   );
 }
 
@@ -54,7 +54,7 @@ function sectionsOf({ by, calls, unpriced }: CatalogDiff): Section[] {
       rows: calls.map((call) => [call.callId, call.model, call.keyUid, ...moneyOf(call)]),
     },
     {
-      title: 'Without a price by the new catalogs',
+      title: 'Without a price in the new catalogs',
       head: ['What', 'Calls'],
       rows: unpriced.map(([what, count]) => [what, String(count)]),
     },

@@ -75,7 +75,7 @@ export function importCatalog(request: ImportRequest): Imported {
     const price = key === undefined ? undefined : list.read(key);
     if (!price) {
       missing.push(name);
-      remarks.push(`${name}: the list has no such key.${proposal(name, list.keys)}`);
+      remarks.push(`${name}: not in the price list.${proposal(name, list.keys)}`);
       continue;
     }
     const { entry, remarks: said } = toCatalogEntry(name, price, { allowFree });
@@ -122,7 +122,7 @@ export function figuresOfList({ kind, list }: OpenedList, allowFree: boolean): S
 function proposal(name: string, keys: readonly string[]): string {
   const plain = name.toLowerCase();
   const near = keys.filter((key) => key.toLowerCase().includes(plain)).slice(0, 5);
-  return near.length === 0 ? '' : ` It has ${near.join(', ')}: name one with --models ${name}=KEY.`;
+  return near.length === 0 ? '' : ` Similar keys: ${near.join(', ')}. Choose one with --models ${name}=KEY.`;
 }
 
 function differencesOf(model: string, entry: CatalogEntry, second: CatalogEntry): Difference[] {

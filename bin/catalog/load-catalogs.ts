@@ -39,7 +39,7 @@ async function loadResources(path: string): Promise<Resources> {
   const kinds = await loadApiKinds();
   const load = createLoader({ kinds, defaultNamespace: DEFAULT_GATEWAY_NAMESPACE }, countGenerations(0));
   const loaded = load(files);
-  if (!loaded.isValid) throw new CommandFailed(`${path} has mistakes, which mgw validate names`);
+  if (!loaded.isValid) throw new CommandFailed(`${path} is invalid; run mgw validate for the errors`);
   return loaded.resources;
 }
 

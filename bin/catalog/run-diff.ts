@@ -43,7 +43,8 @@ export async function runDiff(run: DiffRun): Promise<number> {
   );
   if (hasAutomatic && unknown > 0)
     process.stderr.write(
-      `The manifests lack the keys of ${unknown} calls: an automatic group's own ratio counts as 1 for them.\n`,
+      `The keys of ${unknown} calls are not in the manifests: the ratio of an automatic group counts as 1 for ` +
+        'these calls.\n',
     );
   return EXIT.ok;
 }
@@ -65,6 +66,6 @@ async function callsOf(
   if (usage !== undefined) {
     return readUsageJson(await readPlace(usage)).filter(({ createdMs }) => createdMs >= sinceMs);
   }
-  if (ledger === undefined) throw new CommandFailed('Name the calls: --usage FILE or --ledger URL.', EXIT.usage);
+  if (ledger === undefined) throw new CommandFailed('No calls: pass --usage FILE or --ledger URL.', EXIT.usage);
   return readRecords({ place: ledger, data: undefined, config: undefined, filter: { sinceMs } });
 }

@@ -50,7 +50,7 @@ async function openSecond({ compare: place, config, allowFree = false }: ImportR
   if (catalog) return figuresOfCatalog(catalog);
   if (place !== '-' && !existsSync(place)) {
     const where = config === undefined ? '(catalogs are looked for in --config)' : `in ${config}`;
-    throw new CommandFailed(`--compare ${place}: there is no such file, and no PriceCatalog of this name ${where}`);
+    throw new CommandFailed(`--compare ${place}: no such file, and no PriceCatalog with this name ${where}`);
   }
   return figuresOfList(open(await readPlace(place), { place, kind: undefined }), allowFree);
 }
@@ -68,11 +68,11 @@ function open(
 
 async function readList(file: string | undefined, url: string | undefined): Promise<string> {
   if (url === undefined) return readPlace(file ?? '-');
-  if (file !== undefined) throw new CommandFailed('Name one list: a file or --url.', EXIT.usage);
+  if (file !== undefined) throw new CommandFailed('Pass one price list: a file or --url.', EXIT.usage);
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
     if (answer.ok) return await answer.text();
-    throw new Error(`it answers with ${answer.status}`);
+    throw new Error(`the response has status ${answer.status}`);
   } catch (error) {
     throw new CommandFailed(`${url} cannot be fetched: ${describeError(error)}`, undefined, error);
   }
@@ -93,7 +93,7 @@ async function wantedModels({ models, config }: ImportRun): Promise<WantedModel[
       return { name, keys: [key] };
     });
   }
-  if (config === undefined) throw new CommandFailed('Name the models: --models NAMES or --config DIR.', EXIT.usage);
+  if (config === undefined) throw new CommandFailed('No models: pass --models NAMES or --config DIR.', EXIT.usage);
   const {
     snapshot: { routes },
   } = await loadManifests(config, Date.now());

@@ -25,10 +25,10 @@ interface DiffFlags {
 
 export function catalogCommand(ended: (exitCode: number) => void): Command {
   const command = new Command('catalog')
-    .summary('import prices, and tell a change of them in money')
+    .summary('import prices, and show what a change of prices costs')
     .description(
-      'Prices for pull requests: a PriceCatalog from a public list, and what a change of prices would have ' +
-        'meant for the calls of the last days.',
+      'Prices for pull requests: import a PriceCatalog from a public list, or show what a change of prices ' +
+        'would have cost for recent calls.',
     );
   for (const make of [importCommand, diffCommand]) {
     command.addCommand(make(ended).helpOption('-h, --help', 'print this help').exitOverride());
@@ -41,32 +41,40 @@ function importCommand(ended: (exitCode: number) => void): Command {
     .summary('write a PriceCatalog from a public price list')
     .description(
       paragraphs(
-        'Reads a list from LIST (a file, or - for stdin; the network only with --url) and prints a PriceCatalog with the ' +
-          'models that --models names or that the routes below --config have, and with its source as annotations.',
-        'Names match exactly. Prices go over by their decimal text; what cannot be carried over is said on stderr by ' +
-          'name, and --compare prints a table there of the figures that differ. Exits with 1 where a model is missing.',
+        'Reads a price list from LIST (a file, or - for stdin) or from --url, and prints a PriceCatalog with ' +
+          'the models that --models names or that the routes of --config have. Annotations name the source.',
+        'Names match exactly, and prices are copied as decimals. Prices that cannot be imported are listed on ' +
+          'stderr; so is the table of differences with --compare. Exits with 1 if a model is missing.',
       ),
     )
-    .argument('[LIST]', "the list's file, or - for stdin")
+    .argument('[LIST]', 'file with the price list, or - for stdin')
     .addOption(
-      new Option('--from <KIND>', 'litellm, models.dev, openrouter, portkey, or auto')
+      new Option('--from <KIND>', 'format of the price list')
         .choices(['litellm', 'models.dev', 'openrouter', 'portkey', 'auto'])
         .default('auto'),
     )
-    .addOption(new Option('--url <URL>', 'fetch the list from here instead'))
+    .addOption(new Option('--url <URL>', 'URL to fetch the price list from, in place of LIST'))
     .addOption(
-      new Option('--models <NAMES>', 'NAME or NAME=KEY of the list, with commas between them').argParser((text) =>
+      new Option(
+        '--models <NAMES>',
+        'comma-separated models to import: NAME, or NAME=KEY for a model with another key in the list',
+      ).argParser((text) =>
         text
           .split(',')
           .map((name) => name.trim())
           .filter((name) => name !== ''),
       ),
     )
-    .addOption(flag('--config <DIR>', 'folder of manifests, whose routes say which models'))
-    .addOption(new Option('--name <NAME>', 'metadata.name of the catalog').default('imported'))
-    .addOption(new Option('--compare <NAME>', "a second list's file, of any kind, or a PriceCatalog of --config"))
-    .addOption(new Option('--revision <TEXT>', "the list's version, for the annotation"))
-    .addOption(new Option('--allow-free', 'a price of 0 is meant'))
+    .addOption(flag('--config <DIR>', 'folder of manifests; the models of its routes are imported'))
+    .addOption(new Option('--name <NAME>', 'metadata.name of the PriceCatalog').default('imported'))
+    .addOption(
+      new Option(
+        '--compare <NAME>',
+        'file with a second price list, or name of a PriceCatalog of --config, to compare with',
+      ),
+    )
+    .addOption(new Option('--revision <TEXT>', 'version of the price list, for the annotation'))
+    .addOption(new Option('--allow-free', 'accept a price of 0'))
     .action(async (file: string | undefined, flags: ImportFlags) => {
       const { runImport } = await import('../catalog/run-import.ts');
       ended(await runImport(file, flags));
@@ -75,25 +83,22 @@ function importCommand(ended: (exitCode: number) => void): Command {
 
 function diffCommand(ended: (exitCode: number) => void): Command {
   return new Command('diff')
-    .summary("what a change of prices would have meant for the last days' calls")
+    .summary('show what a change of prices would have cost for recent calls')
     .description(
       paragraphs(
-        'Prices the calls of the last days by the catalogs of OLD and of NEW (a folder of manifests or a file each): per ' +
-          'model, group, account and key, the ten calls that change most, and what has no price any more.',
+        'Prices recent calls by the catalogs of OLD and of NEW (each a folder of manifests or a file). Prints ' +
+          'the difference by model, group, account and key, the ten calls that change most, and the calls ' +
+          'without a price.',
       ),
     )
     .argument('<OLD>', 'folder or file of manifests')
     .argument('<NEW>', 'folder or file of manifests')
-    .addOption(new Option('--usage <FILE>', 'what mgw usage --format json printed, or - for stdin'))
-    .addOption(flag('--ledger <URL>', 'file:PATH or valkey://HOST:PORT').argParser(parseLedger))
-    .addOption(new Option('--days <DAYS>', 'how many days of calls').default(30).argParser(parseDays))
+    .addOption(new Option('--usage <FILE>', 'file with the output of mgw usage --format json, or - for stdin'))
+    .addOption(flag('--ledger <URL>', 'ledger with the calls: file:PATH or valkey://HOST:PORT').argParser(parseLedger))
+    .addOption(new Option('--days <DAYS>', 'number of days of calls').default(30).argParser(parseDays))
+    .addOption(new Option('--format <FORMAT>', 'output format').choices(['table', 'json', 'markdown']).default('table'))
     .addOption(
-      new Option('--format <FORMAT>', 'table, json or markdown')
-        .choices(['table', 'json', 'markdown'])
-        .default('table'),
-    )
-    .addOption(
-      new Option('--at <TIME>', 'the moment whose prices count, such as 2026-12-01; absent, now').argParser(parseTime),
+      new Option('--at <TIME>', 'time whose prices apply, such as 2026-12-01 (default: now)').argParser(parseTime),
     )
     .action(async (old: string, next: string, flags: DiffFlags) => {
       const { runDiff } = await import('../catalog/run-diff.ts');

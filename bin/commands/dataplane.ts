@@ -15,57 +15,62 @@ import { addXdsFlags } from '../xds-flags.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
   const command = new Command('dataplane')
-    .summary('a proxy of a cluster: answers SDKs, configured by mgw operator')
+    .summary('run a proxy of a cluster, configured by mgw operator')
     .description(
       paragraphs(
-        'Takes its configuration from an operator over xDS and answers calls. Ready (readyz) once the whole ' +
-          'configuration is there; while no operator answers it goes on with the last good one.',
-        'SIGTERM or SIGINT: no new calls, running ones end, exit code 0; a second signal ends at once with 1.',
-        'Every flag may be given as the environment variable that stands beside it.',
+        'Serves calls with the configuration that it receives from an operator over xDS. The proxy is ready ' +
+          'once the configuration is complete; while no operator is reachable, it continues with the last good ' +
+          'configuration.',
+        'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once ' +
+          'with 1.',
+        'Each flag can also be set by its environment variable.',
       ),
     );
   const connected = addXdsFlags(command, { mandatory: true })
     .addOption(
-      flag('--listen <ADDRESS>', 'where SDKs call')
+      flag('--listen <ADDRESS>', 'address for SDKs')
         .default({ host: '0.0.0.0', port: 8080 }, ':8080')
         .argParser(parseAddress),
     )
     .addOption(
       flag(
         '--tls-listen <ADDRESS>',
-        'where SDKs and sidecars call over TLS, besides; needs --tls (default: nowhere)',
+        'additional address for SDKs and sidecars over TLS; requires --tls (default: none)',
       ).argParser(parseAddress),
     )
-    .addOption(flag('--tls <DIR>', 'a folder with tls.crt and tls.key for that; loaded again when they change'))
+    .addOption(flag('--tls <DIR>', 'folder with tls.crt and tls.key for --tls-listen, read again when they change'))
     .addOption(
-      flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private')
+      flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
         .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
         .argParser(parseAddress),
     )
-    .addOption(flag('--data <DIR>', "folder for the ledger's file, or for the journal of a shared ledger"))
+    .addOption(flag('--data <DIR>', 'folder for the ledger file, or for the journal of a shared ledger'))
     .addOption(
       flag(
         '--ledger <URL>',
-        'the ledger: valkey://HOST:PORT, which all proxies of a fleet share, or ' +
-          'file:PATH for a single one (default: ledger.db in the data folder)',
+        'ledger: valkey://HOST:PORT, which all proxies of a fleet share, or file:PATH for a single proxy ' +
+          '(default: ledger.db in the data folder)',
       ).argParser(parseLedger),
     )
     .addOption(
-      flag('--ledger-sync <MODE>', 'of a file: what an acknowledged step survives')
+      flag(
+        '--ledger-sync <MODE>',
+        'durability of a ledger file: survive a crash of the process (normal), or a power failure too (full)',
+      )
         .choices(['normal', 'full'])
         .default('normal'),
     )
     .addOption(
       flag(
         '--config-cache <FILE>',
-        'keep the last good configuration there, encrypted, and start with it ' +
-          'while no operator answers; needs --config-cache-key',
+        'file for the last good configuration, encrypted; the proxy starts with it while no operator is ' +
+          'reachable; requires --config-cache-key',
       ),
     )
     .addOption(
       flag(
         '--max-config-age <SECONDS>',
-        'without an operator for this long, calls are refused, since keys may have been revoked meanwhile',
+        'seconds without an operator after which all calls are refused, because keys may have been revoked',
       )
         .default(86_400)
         .argParser(parseSeconds),
@@ -73,8 +78,8 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--leave-rotation-after <SECONDS>',
-        'without an operator for this long while other proxies of a shared ledger have one, it is not ready; 0: it stays ' +
-          'ready',
+        'seconds without an operator after which the proxy is no longer ready, if other proxies of the shared ' +
+          'ledger have one; 0 keeps it ready',
       )
         .default(60)
         .argParser(parseSeconds),
@@ -82,31 +87,29 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--config-cache-key <FILE>',
-        'a file with at least 32 secret bytes, kept elsewhere than the cache: a mounted Secret',
+        'file with at least 32 secret bytes to encrypt the cache with, such as a mounted Secret',
       ),
     )
     .addOption(
-      flag('--node-id <NAME>', "what this proxy calls itself where its token does not say (default: the host's name)"),
+      flag('--node-id <NAME>', 'name of this proxy if its token does not contain one (default: the hostname)'),
     );
   return addCallFlags(connected)
     .addOption(
-      flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages').argParser(
+      flag('--console-url <URL>', 'public URL of the console, for links in error messages and on pages').argParser(
         parseConsoleUrl,
       ),
     )
     .addOption(
       flag(
         '--drain-delay <SECONDS>',
-        'so long after SIGTERM new calls are still taken, each answer closing ' +
-          'its connection: until load balancers know',
+        'seconds after SIGTERM during which new calls are still accepted, until load balancers have removed ' +
+          'the proxy; each response closes its connection',
       )
         .default(0)
         .argParser(parseSeconds),
     )
     .addOption(logLevelFlag())
-    .addOption(
-      flag('--sidecar', 'not a proxy of the fleet but one beside an app, with flags of its own: mgw sidecar --help'),
-    )
+    .addOption(flag('--sidecar', 'alias of mgw sidecar, which has other flags: see mgw sidecar --help'))
     .action(async (flags: DataplaneFlags) => {
       const { runDataplane } = await import('../run/dataplane.ts');
       ended(await runDataplane(flags));

@@ -13,17 +13,17 @@ interface DemoProviderFlags {
 
 export function demoProviderCommand(ended: (exitCode: number) => void): Command {
   return new Command('demo-provider')
-    .summary('a provider that speaks both protocols and answers by rule')
+    .summary('run a demo provider with rule-based responses, for all protocols')
     .description(
       paragraphs(
-        "Answers OpenAI's and Anthropic's requests by rule, for trying things out without an account anywhere. " +
-          "OpenAI's base URL is http://ADDRESS/v1, Anthropic's http://ADDRESS.",
-        'Words in a prompt ask for failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200"; ' +
-          'docs/reference/demo-provider.md has all of them.',
+        'Responds to OpenAI and Anthropic requests by rule, to try the gateway without a provider account. The ' +
+          'base URL for OpenAI is http://ADDRESS/v1, for Anthropic http://ADDRESS.',
+        'Words in a prompt cause failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200". See ' +
+          'docs/demo-provider.md for the full list.',
       ),
     )
     .addOption(
-      flag('--listen <ADDRESS>', 'address to answer on')
+      flag('--listen <ADDRESS>', 'address to listen on')
         .default(DEMO_ADDRESS, '127.0.0.1:4010')
         .argParser(parseAddress),
     )
@@ -36,7 +36,7 @@ export function demoProviderCommand(ended: (exitCode: number) => void): Command 
       }).catch((error: unknown) => {
         throw explainStart(error, [{ flag: '--listen', ...listen }]);
       });
-      process.stdout.write(`the demo provider answers on ${provider.url}\n`);
+      process.stdout.write(`the demo provider is listening on ${provider.url}\n`);
       await signals.first;
       await provider.stop();
       signals.ignore();

@@ -27,29 +27,30 @@ const STORE_TIMEOUT_MS = 5_000;
 
 export function doctorCommand(ended: (exitCode: number) => void): Command {
   const command = new Command('doctor')
-    .summary('ask each provider whether its channel is right')
+    .summary('test the channels of a configuration')
     .description(
       paragraphs(
-        'Asks each channel for a count of tokens, or where the provider has none for one token, and says what is wrong ' +
-          'with credential, address, model, region or beta flags.',
-        'The channels are those of the manifests in DIR, or those that an operator gives its proxies. Signs in as the ' +
-          "gateway would: run it where the gateway runs, if channels sign in by the pod's identity. In a proxy's " +
-          'pod of the chart it finds the operator by itself.',
-        'Says before what it costs, and asks; --yes answers. Exits with 1 where a channel is wrong.',
+        'Sends each channel a request to count tokens, or a call with one token of output if the provider ' +
+          'cannot count, and reports problems with credential, address, model, region or beta flags.',
+        'The channels come from the manifests in DIR or from an operator. The command signs in to providers as ' +
+          'the gateway does: run it where the gateway runs if channels use the identity of the pod. In a proxy ' +
+          'pod of the chart, it finds the operator by itself.',
+        'Shows what the calls cost and asks for confirmation; --yes skips the question. Exits with 1 if a ' +
+          'channel has a problem.',
       ),
     )
-    .addOption(flag('--config <DIR>', 'folder of manifests, with their Secrets'));
+    .addOption(flag('--config <DIR>', 'folder of manifests, including Secrets'));
   return addXdsFlags(command, { mandatory: false })
     .addOption(
-      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
+      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
         .default(DEFAULT_GATEWAY_NAMESPACE)
         .argParser(parseNamespace),
     )
-    .addOption(flag('--ledger <URL>', 'shared ledger to examine too: valkey://HOST:PORT').argParser(parseLedger))
-    .addOption(flag('--only <ROUTE>', 'one route, or one channel as route/channel'))
-    .addOption(flag('--all-models', 'each model of a channel, not only the first'))
+    .addOption(flag('--ledger <URL>', 'shared ledger to test as well: valkey://HOST:PORT').argParser(parseLedger))
+    .addOption(flag('--only <ROUTE>', 'test one route only, or one channel as route/channel'))
+    .addOption(flag('--all-models', 'test each model of a channel, not only the first'))
     .addOption(flag('--json', 'print JSON instead of a table'))
-    .addOption(flag('--yes', 'do not ask before calls that cost something'))
+    .addOption(flag('--yes', 'skip the confirmation of calls that cost money'))
     .action(async (flags: DoctorFlags) => {
       ended((await diagnoseAll(flags)) ? EXIT.ok : EXIT.failed);
     });
@@ -78,7 +79,7 @@ async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
 
 async function examineLedger(ledger: LedgerLocation | undefined): Promise<readonly string[]> {
   if (ledger === undefined) return [];
-  if (ledger.kind !== 'valkey') return ['Only a shared ledger can be examined: give --ledger valkey://HOST:PORT.'];
+  if (ledger.kind !== 'valkey') return ['Only a shared ledger can be tested: pass --ledger valkey://HOST:PORT.'];
   const { examineStore } = await import('../../dataplane/ledger/valkey/eviction.ts');
   const fault = await examineStore(ledger.url, STORE_TIMEOUT_MS);
   return fault === undefined ? [] : [fault];
@@ -96,7 +97,7 @@ async function readConfiguration({ config, gatewayNamespace, ...flags }: DoctorF
   }
   const { xds } = flags;
   if (xds === undefined)
-    throw new CommandFailed('Whose channels? Give --config DIR, or --xds HOST:PORT of an operator.', EXIT.usage);
+    throw new CommandFailed('No channels: pass --config DIR, or --xds HOST:PORT of an operator.', EXIT.usage);
   await checkXdsFlags({ ...flags, xds });
   const { readFromOperator } = await import('../doctor/read-from-operator.ts');
   const secure = securityOf({ ...flags, xds });
@@ -105,8 +106,9 @@ async function readConfiguration({ config, gatewayNamespace, ...flags }: DoctorF
 
 /** Throws CommandFailed where nobody agrees. */
 async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY) throw new CommandFailed('Nobody can be asked here: --yes agrees to these costs.');
+  if (!process.stdin.isTTY)
+    throw new CommandFailed('Standard input is not a terminal: pass --yes to accept these costs.');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Go on? [y/N] ').finally(() => terminal.close());
-  if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandFailed('Nothing was asked.');
+  const answer = await terminal.question('Continue? [y/N] ').finally(() => terminal.close());
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandFailed('Cancelled. No call was sent.');
 }

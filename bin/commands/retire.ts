@@ -8,27 +8,29 @@ import type { RetireFlags } from '../run/retire.ts';
 
 export function retireCommand(ended: (exitCode: number) => void): Command {
   return new Command('retire')
-    .summary("say in the statuses of an uninstalled gateway's objects that no gateway serves them")
+    .summary('mark the objects of an uninstalled gateway in their statuses')
     .description(
       paragraphs(
-        'Statuses are written by the operator, so without one they would say for ever what was true last. This turns ' +
-          "Ready and Programmed to Unknown, with the reason GatewayRemoved, for everything in the gateway's namespace " +
-          'and for the ApiKeys and Accounts that name it. Specs, Secrets and spending stay as they are. An operator ' +
-          'that is installed again corrects the statuses.',
-        'Run it once no operator of the gateway runs any more. It lists the five kinds and patches their statuses.',
+        'Without an operator, statuses keep their last values. This command sets Ready and Programmed to ' +
+          'Unknown, with the reason GatewayRemoved, on all objects in the namespace of the gateway and on the ' +
+          'ApiKeys and Accounts that refer to it. It does not change specs, Secrets or spending. A new operator ' +
+          'corrects the statuses.',
+        'Run it after the last operator of the gateway has stopped. It lists the five kinds and patches their ' +
+          'statuses.',
       ),
     )
     .requiredOption('--namespace <NAME>', 'namespace of the gateway', parseNamespace)
     .addOption(
       flag(
         '--watch-namespaces <NAMES>',
-        "only ApiKeys and Accounts of these namespaces and the gateway's own, separated by commas (default: all)",
+        'comma-separated namespaces of ApiKeys and Accounts to mark, besides the namespace of the gateway ' +
+          '(default: all)',
       ).argParser(parseNamespaces),
     )
     .addOption(
       flag(
         '--kubeconfig <FILE>',
-        "how to reach the API server (default: the pod's ServiceAccount, or as kubectl does)",
+        'kubeconfig file (default: the ServiceAccount of the pod, or the kubeconfig of kubectl)',
       ),
     )
     .action(async (flags: RetireFlags) => {

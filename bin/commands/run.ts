@@ -18,84 +18,84 @@ import type { RunFlags } from '../run/run.ts';
 
 export function runCommand(ended: (exitCode: number) => void): Command {
   const command = new Command('run')
-    .summary('the whole gateway on one machine, from a folder of manifests')
+    .summary('run the gateway on one machine, from a folder of manifests')
     .description(
       paragraphs(
-        'Runs operator and data plane in one process. The manifests in DIR are watched: an edit is in force within a ' +
-          'second; a mistake changes nothing and is printed with file and line.',
-        'Logs go to standard output, one JSON object per line. SIGTERM or SIGINT: no new calls, running ones end, exit ' +
-          'code 0; a second signal ends at once with 1.',
-        'Every flag may be given as the environment variable that stands beside it.',
+        'Runs the operator and the data plane in one process. The manifests in DIR are watched: an edit takes ' +
+          'effect within a second. If a file is invalid, the last good configuration stays in effect and the ' +
+          'errors are printed with file and line.',
+        'Logs go to standard output, one JSON object per line. On SIGTERM or SIGINT, running calls complete ' +
+          'and the exit code is 0; a second signal exits at once with 1.',
+        'Each flag can also be set by its environment variable.',
       ),
     )
     .addOption(flag('--config <DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)').makeOptionMandatory())
     .addOption(
-      flag('--listen <ADDRESS>', 'where SDKs call')
+      flag('--listen <ADDRESS>', 'address for SDKs')
         .default({ host: '127.0.0.1', port: 8080 }, '127.0.0.1:8080')
         .argParser(parseAddress),
     )
     .addOption(
-      flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private')
+      flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
         .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
         .argParser(parseAddress),
     )
     .addOption(
       flag(
         '--console <ADDRESS>',
-        'where people see and change keys and credit in a browser, or "off" ' +
-          '(default: 127.0.0.1:8081, and nowhere if that is in use)',
+        'address of the console, or "off" (default: 127.0.0.1:8081, or off if that port is in use)',
       ).argParser(parseConsole),
     )
     .addOption(new Option('--no-console', 'the same as --console off'))
     .addOption(
       flag(
         '--console-url <URL>',
-        'where people open the console, for the links in refusals and on pages ' +
-          '(default: the address of --console)',
+        'public URL of the console, for links in error messages and on pages (default: the address of --console)',
       ).argParser(parseConsoleUrl),
     )
     .addOption(trustedProxiesFlag())
     .addOption(
       flag(
         '--data <DIR>',
-        'folder for the ledger and generated keys (default: the folder of manifests with ' +
-          '.mgw-data added to its name)',
+        'folder for the ledger and generated keys (default: the folder of manifests with .mgw-data appended to ' +
+          'its name)',
       ),
     )
     .addOption(
       flag(
         '--ledger <URL>',
-        'the ledger: file:PATH (default: ledger.db in the data folder), or ' +
-          'valkey://HOST:PORT, which several gateways may share',
+        'ledger: file:PATH, or valkey://HOST:PORT, which several gateways can share (default: ledger.db in the ' +
+          'data folder)',
       ).argParser(parseLedger),
     )
     .addOption(
       flag(
         '--ledger-sync <MODE>',
-        'what an acknowledged step survives: the end of the process (normal), or a loss of power too (full)',
+        'durability of the ledger file: survive a crash of the process (normal), or a power failure too (full)',
       )
         .choices(['normal', 'full'])
         .default('normal'),
     );
   return addCallFlags(command)
     .addOption(
-      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
+      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
         .default(DEFAULT_GATEWAY_NAMESPACE)
         .argParser(parseNamespace),
     )
     .addOption(
       flag(
         '--usage-labels <NAMES>',
-        'labels that usage records carry, separated by commas: of the namespace, else of the ApiKey (default: none)',
+        'comma-separated labels to copy into usage records, from the namespace or else from the ApiKey ' +
+          '(default: none)',
       ).argParser(parseLabelNames),
     )
     .addOption(logLevelFlag())
     .addOption(
-      flag('--with-demo-provider [ADDRESS]', 'also run the demo provider, by default on 127.0.0.1:4010').argParser(
+      flag('--with-demo-provider [ADDRESS]', 'also run the demo provider (default address: 127.0.0.1:4010)').argParser(
         parseAddress,
       ),
     )
-    .addOption(flag('--hello', 'print calls to try once it answers'))
+    .addOption(flag('--hello', 'print example calls after the start'))
     .action(async (flags: RunFlags) => {
       const { run } = await import('../run/run.ts');
       ended(await run(flags));

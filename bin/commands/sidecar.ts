@@ -5,40 +5,39 @@ import { flag, logLevelFlag, paragraphs, parseAddress } from '../options.ts';
 
 export function sidecarCommand(ended: (exitCode: number) => void): Command {
   return new Command('sidecar')
-    .summary("a proxy beside an app: adds the pod's key and forwards to the fleet")
+    .summary('run a proxy next to an app, which adds the key of the pod')
     .description(
       paragraphs(
-        "Takes an app's calls on the pod's own loopback address, puts the pod's key in the place of whatever " +
-          'credential they carry, and forwards them to the fleet. The key is read from a file, and anew whenever that ' +
-          "changes. Ready (readyz) while there is a key. The operator's webhook puts it into pods: docs/guides/sidecar.md.",
-        'SIGTERM or SIGINT: running calls end, exit code 0; a second signal ends at once with 1.',
-        'Every flag may be given as the environment variable that stands beside it.',
+        'Listens for the calls of an app on the loopback address of the pod, replaces their credential with ' +
+          'the key of the pod, and forwards them to the fleet. The key is read from a file, and again when the ' +
+          'file changes. The sidecar is ready while it has a key. The webhook of the operator injects it into ' +
+          'pods: docs/sidecar.md.',
+        'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once ' +
+          'with 1.',
+        'Each flag can also be set by its environment variable.',
       ),
     )
     .addOption(
       flag(
         '--fleet <URL>',
-        'where the fleet is, such as https://model-gateway-tls.model-gateway.svc',
+        'URL of the fleet, such as https://model-gateway-tls.model-gateway.svc',
       ).makeOptionMandatory(),
     )
     .addOption(
       flag(
         '--fleet-ca <FILE>',
-        "the authorities that the fleet's certificate is checked with, a file or " +
-          'the PEM itself (default: those of Node.js)',
+        'CA certificates of the fleet, as a file or as PEM text (default: the CA certificates of Node.js)',
       ),
     )
-    .addOption(flag('--insecure-fleet', 'allow a fleet without TLS: whoever sees the traffic has the key'))
+    .addOption(flag('--insecure-fleet', 'allow an http URL for the fleet; the key is then sent unencrypted'))
+    .addOption(flag('--key-file <FILE>', 'file with the key').default('/var/run/secrets/modelgateway.dev/key/apiKey'))
     .addOption(
-      flag('--key-file <FILE>', 'the file with the key').default('/var/run/secrets/modelgateway.dev/key/apiKey'),
-    )
-    .addOption(
-      flag('--listen <ADDRESS>', 'where the app calls')
+      flag('--listen <ADDRESS>', 'address for calls of the app')
         .default({ host: '127.0.0.1', port: 4000 }, '127.0.0.1:4000')
         .argParser(parseAddress),
     )
     .addOption(
-      flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are')
+      flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump')
         .default({ host: '127.0.0.1', port: 4001 }, '127.0.0.1:4001')
         .argParser(parseAddress),
     )

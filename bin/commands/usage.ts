@@ -32,42 +32,39 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 
 export function usageCommand(ended: (exitCode: number) => void): Command {
   return new Command('usage')
-    .summary('print or export the records of calls')
+    .summary('print or export usage records')
     .description(
       paragraphs(
-        'Prints one line for each call that is over: when it was admitted, whose it was, its tokens and what it cost. ' +
-          'Filters may be combined.',
-        'The ledger is named as for mgw run: by --ledger, or as the file in the folder of --data or beside --config. ' +
-          'It may be in use; what was settled in the last seconds may be missing of a file.',
+        'Prints one line for each completed call: time, key, model, tokens and cost. Filters can be combined.',
+        'The ledger is given as for mgw run: by --ledger, by the data folder --data, or by the folder of ' +
+          'manifests --config. It may be in use; a ledger file may lack the calls of the last seconds.',
       ),
     )
-    .addOption(flag('--ledger <URL>', 'file:PATH or valkey://HOST:PORT').argParser(parseLedger))
-    .addOption(flag('--data <DIR>', 'data folder of mgw run'))
-    .addOption(flag('--config <DIR>', 'folder of manifests of mgw run, whose data folder is beside it'))
-    .addOption(new Option('--key <KEY>', 'of this key: namespace/name, or metadata.uid'))
-    .addOption(new Option('--account <NAME>', 'of this account: namespace/name'))
-    .addOption(new Option('--namespace <NAME>', 'of the keys of this namespace'))
-    .addOption(new Option('--label <NAME=VALUE>', 'with this usage label'))
-    .addOption(new Option('--model <NAME>', 'of this model'))
-    .addOption(new Option('--session <ID>', 'of this session of Claude Code or Codex'))
+    .addOption(flag('--ledger <URL>', 'ledger to read: file:PATH or valkey://HOST:PORT').argParser(parseLedger))
+    .addOption(flag('--data <DIR>', 'data folder of mgw run, which contains the ledger'))
+    .addOption(flag('--config <DIR>', 'folder of manifests of mgw run; its data folder is next to it'))
+    .addOption(new Option('--key <KEY>', 'only calls of this key: namespace/name, or metadata.uid'))
+    .addOption(new Option('--account <NAME>', 'only calls of this account: namespace/name'))
+    .addOption(new Option('--namespace <NAME>', 'only calls of keys in this namespace'))
+    .addOption(new Option('--label <NAME=VALUE>', 'only calls with this usage label'))
+    .addOption(new Option('--model <NAME>', 'only calls of this model'))
+    .addOption(new Option('--session <ID>', 'only calls of this Claude Code or Codex session'))
     .addOption(
       new Option(
         '--since <TIME>',
-        'admitted since: 90m, 24h, 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z',
+        'only calls since this time: 90m, 24h, 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z',
       ).argParser((text) => parseSince(text, Date.now())),
     )
     .addOption(
       new Option(
         '--by <NAME>',
-        `one line with the sum for each ${SUMMED_BY.join(', ')} or label:NAME, instead of each call`,
+        `print sums by ${SUMMED_BY.join(', ')} or label:NAME in place of single calls`,
       ).argParser(parseSummedBy),
     )
+    .addOption(new Option('--format <FORMAT>', 'output format').choices(['table', 'json', 'csv']).default('table'))
     .addOption(
-      new Option('--format <FORMAT>', 'table, json (one list) or csv')
-        .choices(['table', 'json', 'csv'])
-        .default('table'),
+      new Option('--margins', "add the provider's cost of each call (from the cost of its channel) and the margin"),
     )
-    .addOption(new Option('--margins', 'also what each call cost the platform (cost of its channel), and the margin'))
     .action(async (flags: UsageFlags) => {
       const { printUsage } = await import('../usage/usage.ts');
       ended(

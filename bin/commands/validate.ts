@@ -13,21 +13,25 @@ interface ValidateFlags {
 
 export function validateCommand(ended: (exitCode: number) => void): Command {
   return new Command('validate')
-    .summary('check a folder of manifests without running anything')
+    .summary('check a folder of manifests')
     .description(
       paragraphs(
-        'Lists what the API server and the operator would report on the manifests in DIR, with file and line: unknown ' +
-          'fields, wrong values, duplicates, missing references, conflicts, wrong namespaces.',
-        'Exits with 1 on any error; warnings, such as a Secret that is kept elsewhere, do not change the exit code.',
+        'Lists the errors that the API server and the operator would report for the manifests in DIR, with ' +
+          'file and line: unknown fields, invalid values, duplicates, missing references, conflicts, wrong ' +
+          'namespaces.',
+        'Exits with 1 on any error. Warnings, such as a Secret that is not in the folder, do not change the ' +
+          'exit code.',
       ),
     )
     .argument('<DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)')
     .addOption(
-      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
+      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
         .default(DEFAULT_GATEWAY_NAMESPACE)
         .argParser(parseNamespace),
     )
-    .addOption(flag('--prices', 'also name, for each chat model of a route, what is refused for lack of a price'))
+    .addOption(
+      flag('--prices', 'also list, for each chat model of a route, the calls that are refused for lack of a price'),
+    )
     .action(async (folder: string, flags: ValidateFlags) => {
       assertFolder('DIR', folder);
       const [{ formatDiagnostic }, { findUnpricedWays, validateFolder }] = await Promise.all([

@@ -39,11 +39,11 @@ const MODEL_WORDS = new RegExp(
 
 /** The first that fits counts. */
 const RULES: readonly Rule[] = [
-  { statuses: [400], words: /max_tokens or model output limit was reached/i, advice: 'the model answers' },
+  { statuses: [400], words: /max_tokens or model output limit was reached/i, advice: 'the model responds' },
   {
     statuses: REDIRECTS,
     problem: 'Address',
-    advice: 'the provider answers with a redirect, and redirects are not followed: check baseUrl',
+    advice: 'the provider responds with a redirect, which is not followed: check baseUrl',
   },
   {
     statuses: [400, 403],
@@ -55,13 +55,13 @@ const RULES: readonly Rule[] = [
     statuses: [400, 404],
     words: /on-demand throughput|inference profile|not (?:available|supported) in (?:this|your) (?:region|location)/i,
     problem: 'Region',
-    advice: 'the region has the model under another id only: check the profile in upstreamName',
+    advice: 'the model has another id in this region: check the inference profile in upstreamName',
   },
   {
     statuses: [400, 403],
     words: /\bbeta\b/i,
     problem: 'Betas',
-    advice: "the provider refuses a flag of anthropic-beta: check the channel's betas",
+    advice: 'the provider rejects a flag of anthropic-beta: check betas of the channel',
   },
   {
     statuses: [400, 403, 404],
@@ -78,11 +78,11 @@ const RULES: readonly Rule[] = [
   {
     statuses: [401, 402, 403, 407],
     problem: 'Credential',
-    advice: "check the Secret that auth names, the identity's rights and the account's credit",
+    advice: 'check the Secret in auth, the permissions of the identity and the credit of the account',
   },
-  { statuses: [404, 405], problem: 'Address', advice: 'nothing is at this path: check baseUrl, protocol and platform' },
+  { statuses: [404, 405], problem: 'Address', advice: 'not found: check baseUrl, protocol and platform' },
   { statuses: [408, 529], problem: 'Unavailable', advice: 'the provider is overloaded: try again later' },
-  { statuses: [429], problem: 'RateLimited', advice: 'the credential works, and its limit is reached' },
+  { statuses: [429], problem: 'RateLimited', advice: 'the credential is valid, but its rate limit is reached' },
 ];
 
 export function diagnose({ status, message, code }: ProviderAnswer): Diagnosis {
@@ -92,7 +92,7 @@ export function diagnose({ status, message, code }: ProviderAnswer): Diagnosis {
   const quoted = message === '' || rule?.problem === 'Credential' ? `${status}` : `${status} ${message}`;
   if (rule) return { ...(rule.problem && { problem: rule.problem }), message: `${rule.advice} (${quoted})` };
   return status < 500
-    ? { problem: 'Request', message: `the provider refuses the probe (${quoted})` }
+    ? { problem: 'Request', message: `the provider rejects the request (${quoted})` }
     : { problem: 'Unavailable', message: `the provider fails: try again later (${quoted})` };
 }
 

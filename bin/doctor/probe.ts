@@ -124,7 +124,7 @@ function readAnswer(body: Uint8Array): Diagnosis {
     JSON.parse(Buffer.from(body).toString('utf8'));
     return { message: 'serves' };
   } catch {
-    return { problem: 'Address', message: 'the answer is not JSON: check baseUrl' };
+    return { problem: 'Address', message: 'the response is not JSON: check baseUrl' };
   }
 }
 
@@ -139,13 +139,13 @@ function failureOf({ failure, connectError = '' }: Extract<AttemptFailure, { kin
       return {
         problem: 'Address',
         message: isForwardProxyError(connectError)
-          ? `the forward proxy makes no connection (${connectError}): check it, and proxyUrl or HTTPS_PROXY`
+          ? `the forward proxy cannot connect (${connectError}): check the proxy, and proxyUrl or HTTPS_PROXY`
           : `no connection (${connectError}): check baseUrl and the network`,
       };
     case 'Timeout':
     case 'Idle':
-      return { problem: 'Unavailable', message: 'no answer in time' };
+      return { problem: 'Unavailable', message: 'timed out' };
     default:
-      return { problem: 'Unavailable', message: 'the connection broke off' };
+      return { problem: 'Unavailable', message: 'the connection broke' };
   }
 }

@@ -16,7 +16,7 @@ export async function readFromOperator(from: Pick<XdsClientOptions, 'addresses' 
     () =>
       reject(
         new CommandFailed(
-          `--xds ${from.addresses.join(',')}: no operator gave the configuration in ${TIMEOUT_MS / 1000} s.`,
+          `--xds ${from.addresses.join(',')}: no configuration from an operator within ${TIMEOUT_MS / 1000} s.`,
         ),
       ),
     TIMEOUT_MS,

@@ -11,9 +11,11 @@ export function describeCosts({ probes, skipped }: Plan): string {
   const counts = probes.filter(countsTokens).length;
   const calls = probes.length - counts;
   return [
-    `Asks ${probes.length} times: ${counts} for a count of tokens, which is free (a call where a model has none),`,
-    `and ${calls} by a call of about ten tokens of input and one of output, which the providers charge.`,
-    ...(skipped.length > 0 ? [`Not asked, because they have no chat model: ${skipped.join(', ')}.`] : []),
+    `Sends ${probes.length} ${probes.length === 1 ? 'request' : 'requests'}: ${counts} to count tokens, which ` +
+      'is free (or a call if the model cannot count),',
+    `and ${calls} ${calls === 1 ? 'call' : 'calls'} with about ten tokens of input and one of output, which ` +
+      'the providers charge.',
+    ...(skipped.length > 0 ? [`Skipped, because they have no chat model: ${skipped.join(', ')}.`] : []),
   ].join('\n');
 }
 

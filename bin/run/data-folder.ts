@@ -15,8 +15,8 @@ export function defaultDataFolder(configDir: string): string {
 /** Throws CommandFailed if a folder that a flag names does not exist. */
 export function assertFolder(flag: string, folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined) throw new CommandFailed(`${flag} ${folder}: there is no such folder`);
-  if (!stats.isDirectory()) throw new CommandFailed(`${flag} ${folder}: it is not a folder`);
+  if (stats === undefined) throw new CommandFailed(`${flag} ${folder}: no such folder`);
+  if (!stats.isDirectory()) throw new CommandFailed(`${flag} ${folder}: not a folder`);
 }
 
 /** What is in the folder beside databases, which see to their own files. */
@@ -30,7 +30,7 @@ export function prepareDataFolder(folder: string): void {
     for (const name of globSync(PRIVATE, { cwd: folder })) keepPrivate(join(folder, name));
     return;
   }
-  writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: never to be committed\n*\n', { flag: 'a' });
+  writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: do not commit\n*\n', { flag: 'a' });
 }
 
 /** A link's target, and what another user owns, are somebody else's to protect. */

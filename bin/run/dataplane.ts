@@ -61,11 +61,14 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   const { ledger, proxy } = await start(flags, log);
   const address = urlOf({ ...flags.listen, port: proxy.port });
   const admin = urlOf({ ...flags.admin, port: proxy.adminPort });
-  log.info({ address, admin, operators: flags.xds }, 'the proxy listens');
+  log.info({ address, admin, operators: flags.xds }, 'the proxy is listening');
   const signal = await signals.first;
   proxy.startDraining();
   const { drainDelay: seconds } = flags;
-  log.info({ signal, seconds }, 'shutting down: new calls are accepted for this time, then only running ones continue');
+  log.info(
+    { signal, seconds },
+    'shutting down: new calls are accepted for this time, then only running calls continue',
+  );
   await delay(seconds * 1000);
   await proxy.stop();
   await ledger.close();
@@ -148,17 +151,15 @@ async function check(flags: DataplaneFlags): Promise<void> {
 function checkCombinations(flags: DataplaneFlags): void {
   const wrong = (message: string): CommandFailed => new CommandFailed(message, EXIT.usage);
   if ((flags.tls === undefined) !== (flags.tlsListen === undefined))
-    throw wrong('--tls-listen and --tls belong together: the port, and the folder with its tls.crt and tls.key.');
+    throw wrong('--tls-listen and --tls must be set together: the address, and the folder with tls.crt and tls.key.');
   if ((flags.configCache === undefined) !== (flags.configCacheKey === undefined)) {
     throw wrong(
-      "--config-cache and --config-cache-key belong together: the cache holds providers' credentials, " +
-        'so it is encrypted with a key that is kept elsewhere.',
+      "--config-cache and --config-cache-key must be set together: the cache contains providers' credentials, " +
+        'so it is encrypted with a key that is stored elsewhere.',
     );
   }
   if (flags.ledger === undefined && flags.data === undefined) {
-    throw wrong(
-      'Where is the ledger? Give --ledger valkey://HOST:PORT, which a fleet shares, or --data DIR for a single proxy.',
-    );
+    throw wrong('No ledger: pass --ledger valkey://HOST:PORT, which a fleet shares, or --data DIR for a single proxy.');
   }
 }
 

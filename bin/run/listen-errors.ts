@@ -9,10 +9,10 @@ export interface FlagAddress extends Address {
 }
 
 const LISTEN_WORDS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use by another program',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'this user may not listen on this port',
-  ENOTFOUND: 'there is no such host',
+  EADDRINUSE: 'the port is in use by another process',
+  EADDRNOTAVAIL: 'the address is not an address of this machine',
+  EACCES: 'permission denied for this port',
+  ENOTFOUND: 'no such host',
 };
 
 /** Returns an explanation if the error is about one of the addresses, and otherwise the error itself. */

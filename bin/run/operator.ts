@@ -43,7 +43,7 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
     const port = await Promise.race([signals.first, started]);
     if (typeof port === 'number') log.info({ xds: port }, 'proxies can connect');
     const signal = await signals.first;
-    log.info({ signal }, 'leadership is released; proxies keep their configuration');
+    log.info({ signal }, 'released the leadership; proxies keep their configuration');
   } catch (error) {
     throw explainStart(error, portsOf(flags));
   }
@@ -68,7 +68,7 @@ async function open(flags: OperatorFlags, access: SharedAccess, log: Log): Promi
     }),
   });
   const adminUrl = urlOf({ ...admin, port: operator.adminPort });
-  log.info({ server: access.server, namespace, admin: adminUrl }, 'the operator starts');
+  log.info({ server: access.server, namespace, admin: adminUrl }, 'the operator is starting');
   return operator;
 }
 
@@ -102,8 +102,8 @@ function check(flags: OperatorFlags): void {
   checkInsecure(flags);
   if (flags.ledger?.kind === 'file') {
     throw new CommandFailed(
-      '--ledger: a file belongs to one process, the proxy that writes it. ' +
-        "Statuses read the fleet's ledger: valkey://HOST:PORT.",
+      '--ledger: a ledger file is open in one process only. Pass the shared ledger of the fleet: ' +
+        'valkey://HOST:PORT.',
       EXIT.usage,
     );
   }
@@ -114,15 +114,16 @@ function checkInsecure({ insecureXds, xdsListen, envoyXdsListen }: OperatorFlags
   if (!insecureXds) return;
   if (envoyXdsListen && !LOOPBACK.test(envoyXdsListen.host)) {
     throw new CommandFailed(
-      '--insecure-xds: Envoys too are configured without TLS only on a loopback address, such as ' +
-        `--envoy-xds-listen 127.0.0.1:${envoyXdsListen.port}; this one is ${formatAddress(envoyXdsListen)}.`,
+      '--insecure-xds: Envoys are configured without TLS only on a loopback address, such as ' +
+        `--envoy-xds-listen 127.0.0.1:${envoyXdsListen.port}, and ${formatAddress(envoyXdsListen)} is not one.`,
       EXIT.usage,
     );
   }
   if (!LOOPBACK.test(xdsListen.host)) {
     throw new CommandFailed(
-      "--insecure-xds: the configuration holds providers' credentials, so it is given out without TLS only on a " +
-        `loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`,
+      "--insecure-xds: the configuration contains providers' credentials, so it is served without TLS only on " +
+        `a loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}, and ${formatAddress(xdsListen)} ` +
+        'is not one.',
       EXIT.usage,
     );
   }
@@ -133,7 +134,7 @@ function checkSidecarSettings(flags: OperatorFlags): void {
   if (!webhookListen) return;
   if (sidecarSettings === undefined) {
     throw new CommandFailed(
-      '--webhook-listen needs --sidecar-settings: at least the image, {"image": "model-gateway:0.1.0"}.',
+      '--webhook-listen requires --sidecar-settings with an image, such as {"image": "model-gateway:0.1.0"}.',
       EXIT.usage,
     );
   }

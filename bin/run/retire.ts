@@ -31,7 +31,7 @@ export async function runRetire({ namespace, watchNamespaces, kubeconfig }: Reti
       nowMs: Date.now(),
       ...(watchNamespaces && { namespaces: [...new Set([namespace, ...watchNamespaces])] }),
     });
-    return `${count} statuses of the gateway in ${namespace} say now that it is gone`;
+    return `marked ${count} objects of the gateway in ${namespace} as removed`;
   } catch (error) {
     if (error instanceof NoKubeAccess) throw new CommandFailed(error.message, EXIT.failed, error);
     if (error instanceof KubeUnreachable) throw new CommandFailed(explainKubeError(error), EXIT.failed, error);

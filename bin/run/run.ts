@@ -70,10 +70,10 @@ export async function run(flags: RunFlags): Promise<number> {
   const log = createLogger({ level: flags.logLevel, to: standardOutput() });
   const parts = await start(flags, log);
   const address = urlOf({ ...flags.listen, port: parts.gateway.port });
-  log.info({ address, admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');
+  log.info({ address, admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway is listening');
   if (flags.hello) process.stdout.write(hello(flags, parts));
   const signal = await signals.first;
-  log.info({ signal }, 'no new calls; waiting for the running ones');
+  log.info({ signal }, 'shutting down: waiting for running calls');
   await parts.console?.close();
   await parts.gateway.stop();
   await parts.demo?.stop();
@@ -149,9 +149,9 @@ function print(line: string): void {
 }
 
 function printProblems(problems: readonly Diagnostic[]): void {
-  if (problems.length === 0) return print('the manifests are in order again');
+  if (problems.length === 0) return print('the manifests are valid again');
   for (const problem of problems) print(formatDiagnostic(problem));
-  print('the last good configuration stays in force');
+  print('the last good configuration stays in effect');
 }
 
 async function closeOpened(opening: Promise<Ledger>): Promise<void> {
@@ -200,12 +200,15 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   });
   if (!started) {
     const address = formatAddress(listen);
-    log.warn({ address }, 'no console: its port is in use; choose another with --console, or --no-console');
+    log.warn(
+      { address },
+      'the console is off: its port is in use; choose another port with --console, or --no-console',
+    );
     return undefined;
   }
   const url = urlOf({ ...listen, port: started.port });
   const tokenFile = shortPath(started.tokenFile);
-  log.info({ address: url, tokenFile }, 'the console answers');
+  log.info({ address: url, tokenFile }, 'the console is listening');
   const { newToken } = started;
   if (newToken !== undefined && !flags.hello) printSecret('admin token of the console', tokenFile, newToken);
   return { ...started, url };
@@ -219,9 +222,7 @@ function showsSecrets(): boolean {
 /** Prints a new secret once, or only the path of its file if standard output is redirected. */
 function printSecret(what: string, path: string, secret: string): void {
   process.stdout.write(
-    showsSecrets()
-      ? `${what}, printed only this once; it is kept in ${path}: ${secret}\n`
-      : `${what}: it is in ${path}\n`,
+    showsSecrets() ? `${what}, printed only once and stored in ${path}: ${secret}\n` : `${what}: see ${path}\n`,
   );
 }
 
@@ -251,8 +252,8 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
   });
   const line = ({ path, key }: KeyFile): string =>
     showsSecrets()
-      ? `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`
-      : `Another key is in ${shortPath(path)}\n`;
+      ? `Another key, printed only once and stored in ${shortPath(path)}: ${key}\n`
+      : `Another key: see ${shortPath(path)}\n`;
   return further.map(line).join('') + text;
 }
 

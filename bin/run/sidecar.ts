@@ -34,9 +34,9 @@ export async function runSidecar(flags: SidecarFlags): Promise<number> {
   const sidecar = await open(flags, log);
   const address = urlOf({ ...flags.listen, port: sidecar.port });
   const admin = urlOf({ ...flags.admin, port: sidecar.adminPort });
-  log.info({ address, admin, fleet: flags.fleet }, 'the sidecar listens');
+  log.info({ address, admin, fleet: flags.fleet }, 'the sidecar is listening');
   const signal = await signals.first;
-  log.info({ signal }, 'no new connections; waiting for the running calls');
+  log.info({ signal }, 'shutting down: waiting for running calls');
   await sidecar.stop();
   return logEnded(signals, log);
 }
@@ -66,8 +66,7 @@ function check({ fleet, insecureFleet }: SidecarFlags): void {
   }
   if (url.protocol === 'https:' || insecureFleet || LOOPBACK.test(url.hostname)) return;
   throw new CommandFailed(
-    `--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with ` +
-      `--insecure-fleet.`,
+    `--fleet ${fleet}: without TLS, the key is sent unencrypted. Use https, or allow it with --insecure-fleet.`,
     EXIT.usage,
   );
 }

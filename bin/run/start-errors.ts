@@ -7,11 +7,11 @@ import { explainListen, systemErrorOf } from './listen-errors.ts';
 import type { FlagAddress } from './listen-errors.ts';
 
 const FILE_WORDS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'it is not a folder',
-  EACCES: 'this user may not use it',
-  EPERM: 'this user may not use it',
-  EROFS: 'it cannot be written',
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'not a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'read-only file system',
   ENOSPC: 'the disk is full',
 };
 
@@ -32,15 +32,16 @@ export function explainStart(error: unknown, addresses: readonly FlagAddress[]):
 /** Advice about errors whose own message gives none. */
 function adviceOn(message: string): string {
   if (message.includes('in use by another process'))
-    return '\nEnd the other process, or choose another place with --data or --ledger.';
+    return '\nStop the other process, or choose another location with --data or --ledger.';
   return message.includes('Restore the ledger')
     ? ''
-    : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
+    : '\nRestore the ledger from a backup, or choose another location with --data or --ledger.';
 }
 
 function invalidManifests({ diagnostics }: InvalidManifests): CommandFailed {
   const count = diagnostics.filter(({ severity }) => severity === 'Error').length;
   return new CommandFailed(
-    `${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`,
+    `${diagnostics.map(formatDiagnostic).join('\\n')}\n${count} ${count === 1 ? 'error' : 'errors'} in the ` +
+      'manifests: the gateway was not started',
   );
 }

@@ -31,12 +31,12 @@ export function startMessage(facts: StartMessageFacts): string {
     ['Prices', `${url}/pricing`],
     ...(console === undefined
       ? []
-      : [['Console', `${console.url}: keys and credit in a browser; its admin token is in ${console.tokenFile}`]]),
+      : [['Console', `${console.url} (console for keys and credit); the admin token is in ${console.tokenFile}`]]),
     ['Admin', `${adminUrl}/metrics, /config_dump, /readyz, /healthz`],
-    ['Manifests', `${configDir}: edit one, and it is in force within a second`],
+    ['Manifests', `${configDir}: an edit takes effect within a second`],
     ...(demoUrl === undefined
       ? []
-      : [['Provider', `${demoUrl}, a demo that answers by rule: nothing here costs real money`]]),
+      : [['Provider', `${demoUrl}, a demo provider with rule-based responses: nothing costs real money`]]),
   ];
   const lines = [
     '',
@@ -46,14 +46,14 @@ export function startMessage(facts: StartMessageFacts): string {
     '',
   ];
   if (console?.newToken !== undefined)
-    lines.push("The console's admin token, printed only this once:", '', `  ${console.newToken}`, '');
+    lines.push('The admin token of the console, printed only once:', '', `  ${console.newToken}`, '');
   if (keyFile !== undefined) lines.push(...keyLines(key, keyFile), ...tryLines(facts, keyFile));
   return `${lines.join('\n')}\n`;
 }
 
 function keyLines(key: string | undefined, keyFile: string): string[] {
   if (key === undefined) return [`Your key is in ${keyFile}.`, ''];
-  return [`Your key, printed only this once (it is kept in ${keyFile}):`, '', `  ${key}`, ''];
+  return [`Your key, printed only once and stored in ${keyFile}:`, '', `  ${key}`, ''];
 }
 
 /**

@@ -24,7 +24,7 @@ export function listenStopSignals(): StopSignals {
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
       process.stderr.write(
-        `${signal} again: ending at once; what was running is billed at its last recorded progress\n`,
+        `${signal} again: exiting at once; running calls are billed at their last recorded progress\n`,
       );
       process.exit(EXIT.failed);
     }

@@ -64,7 +64,7 @@ export async function* readRecords({
     return;
   }
   const path = place?.path ?? defaultFile(data, config);
-  if (!existsSync(path)) throw new CommandFailed(`${path}: there is no such ledger`);
+  if (!existsSync(path)) throw new CommandFailed(`${path}: no such ledger`);
   try {
     yield* readUsageFile(path, filter);
   } catch (error) {
@@ -79,7 +79,7 @@ export async function* readRecords({
 function defaultFile(data: string | undefined, config: string | undefined): string {
   const folder = data ?? (config === undefined ? undefined : defaultDataFolder(config));
   if (folder === undefined)
-    throw new CommandFailed('Name the ledger: --ledger URL, --data DIR or --config DIR.', EXIT.usage);
+    throw new CommandFailed('No ledger: pass --ledger URL, --data DIR or --config DIR.', EXIT.usage);
   return join(folder, 'ledger.db');
 }
 

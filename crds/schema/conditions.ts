@@ -8,85 +8,85 @@ import type { Kind } from './types.gen.ts';
 /** Why a condition has its status. */
 export const REASONS = {
   // All is well.
-  Accepted: 'The object is valid and counts.',
-  Programmed: 'All connected proxies have it in force.',
-  ResolvedRefs: 'Everything that it refers to was found.',
-  Ready: 'It does what its spec says.',
+  Accepted: 'The object is valid and applies.',
+  Programmed: 'Programmed on all connected proxies.',
+  ResolvedRefs: 'All references are resolved.',
+  Ready: 'Ready.',
 
   // Not yet.
-  Pending: 'It has not been looked at yet.',
-  Reconciling: 'A change is on its way to the proxies.',
-  NoProxies: 'No proxy is connected that could have it in force.',
+  Pending: 'Waiting for the operator.',
+  Reconciling: 'A change is being sent to the proxies.',
+  NoProxies: 'No proxy is connected.',
   ProxyNotConnected:
-    'All connected proxies have it in force, but ready ones that are connected to no operator do not; the message names ' +
-    'them.',
-  Deleting: 'It is being deleted and is no longer in force; it waits for its finalizers.',
-  SecretPending: "The key's Secret is about to be made, or is waited for.",
+    'Programmed on all connected proxies, but ready proxies without a connection to an operator do not have ' +
+    'it; the message names them.',
+  Deleting: 'The object is being deleted and no longer applies; it waits for its finalizers.',
+  SecretPending: 'The Secret of the key is being created, or does not exist yet.',
 
   // The object itself.
-  Invalid: 'A value is not valid; the message names the field.',
-  WrongNamespace: "Objects of this kind count only in the gateway's own namespace.",
-  TooManyObjects: "The namespace's objects take more memory than the operator gives to one; older objects go first.",
-  Conflicted: 'An older object claims the same thing; the message names it.',
+  Invalid: 'A value is invalid; the message names the field.',
+  WrongNamespace: 'Objects of this kind apply only in the namespace of the gateway.',
+  TooManyObjects:
+    'The objects of the namespace exceed the memory limit for one namespace; older objects take precedence.',
+  Conflicted: 'Conflicts with an older object, which takes precedence; the message names it.',
   PartiallyConflicted:
-    'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
-  WeakKey: 'The provided key does not begin with sk- or has fewer than 32 characters.',
+    'Parts of the object conflict with older objects and are ignored; the message names them. The rest applies.',
+  WeakKey: 'The provided key does not start with sk- or has fewer than 32 characters.',
 
   // What it refers to.
-  GroupNotFound: "The Group does not exist in the gateway's namespace.",
-  GroupNotAccepted: 'The Group is not Accepted itself.',
-  NamespaceNotAllowed: "The Group's allowedNamespaces does not admit this namespace.",
+  GroupNotFound: 'The Group does not exist in the namespace of the gateway.',
+  GroupNotAccepted: 'The Group is not Accepted.',
+  NamespaceNotAllowed: "The Group's allowedNamespaces does not include this namespace.",
   AccountNotFound: 'The Account does not exist in this namespace.',
-  AccountNotAccepted: 'The Account is not Accepted itself.',
-  OtherGateway: 'What it refers to belongs to another gateway; the message names it.',
+  AccountNotAccepted: 'The Account is not Accepted.',
+  OtherGateway: 'A referenced object belongs to another gateway; the message names it.',
   SecretNotFound: 'A Secret does not exist.',
-  SecretInvalid: 'A Secret lacks the entry that is needed, or its value cannot be used.',
-  CatalogNotFound: 'A PriceCatalog does not exist or is not Accepted itself.',
-  SecretTaken: 'The Secret exists, but was not made for this key, and is therefore not overwritten.',
+  SecretInvalid: 'A Secret has no such entry, or the value of the entry is invalid.',
+  CatalogNotFound: 'A PriceCatalog does not exist or is not Accepted.',
+  SecretTaken: 'The Secret exists but was not created for this key, so it is not overwritten.',
   RouteNotFound: 'A ModelRoute does not exist.',
-  RouteNotAccepted: 'A ModelRoute is not Accepted itself.',
-  ModelNotFound: 'None of the ModelRoutes in question has a model of this name.',
-  ChannelNotFound: 'None of the ModelRoutes in question has a channel of this name.',
+  RouteNotAccepted: 'A ModelRoute is not Accepted.',
+  ModelNotFound: 'No selected ModelRoute has a model with this name.',
+  ChannelNotFound: 'No selected ModelRoute has a channel with this name.',
   MemberNotFound: 'A member Group does not exist.',
   MemberNotDirect: 'A member Group is not of type Direct.',
-  MemberNotAccepted: 'A member Group is not Accepted itself.',
+  MemberNotAccepted: 'A member Group is not Accepted.',
 
   // On the way to the proxies.
-  NotAccepted: 'It is not Accepted and therefore not given to the proxies.',
-  Rejected: 'A proxy refused it and goes on with the last good state; the message has its words.',
+  NotAccepted: 'The object is not Accepted, so it is not sent to the proxies.',
+  Rejected: 'A proxy rejected the object and continues with the last good version; the message has the reason.',
 
-  GatewayRemoved: 'The gateway was uninstalled; no proxy serves it until one is installed again.',
+  GatewayRemoved: 'The gateway was uninstalled; no proxy serves the object until a gateway is installed again.',
 
   GatewaySilent: 'No operator of the gateway has confirmed the status for a day, so nobody knows whether it is true.',
 
   // What providers say.
-  CredentialRefused: "A provider refuses the gateway's credential; the message names the channel.",
+  CredentialRefused: 'A provider rejects the credential of a channel; the message names the channel.',
   BeyondTheRequest:
-    'A provider reports more tokens, images or seconds than calls allow; the message names the channel.',
-  ModelRefused: 'A provider knows no such model or path; the message names the channel.',
-  Redirected: 'A provider answers with a redirect, which is not followed; the message names the channel.',
-  HostNotFound: "DNS does not resolve a channel's host.",
-  ConnectionRefused: "Nothing listens at a channel's address.",
-  ConnectTimedOut: "A connection to a channel's provider was not made in time.",
-  TlsFailed: "The TLS handshake with a channel's provider failed.",
-  ForwardProxyFailed:
-    'A forward proxy makes no connection to a provider; the message has its status or the error code.',
-  ConnectFailed: "A connection to a channel's provider failed; the message has the error code.",
+    'A provider reports more tokens, images or seconds than calls allowed; the message names the channel.',
+  ModelRefused: 'A provider does not know the model or the path; the message names the channel.',
+  Redirected: 'A provider responds with a redirect, which is not followed; the message names the channel.',
+  HostNotFound: 'DNS does not resolve the host of a channel.',
+  ConnectionRefused: 'Nothing listens at the address of a channel.',
+  ConnectTimedOut: 'The connection to the provider of a channel timed out.',
+  TlsFailed: 'The TLS handshake with the provider of a channel failed.',
+  ForwardProxyFailed: 'A forward proxy cannot connect to a provider; the message has the status or the error code.',
+  ConnectFailed: 'The connection to the provider of a channel failed; the message has the error code.',
 
-  SignedIn: 'No sign-in of a channel has failed lately.',
-  TokenRefused: "A token service refuses the gateway's sign-in; the message names the channel and the code.",
+  SignedIn: 'All channels have signed in.',
+  TokenRefused: 'A token service rejects the sign-in of a channel; the message names the channel and the code.',
   TokenUnavailable: 'A token service cannot be reached; the message names the channel and the error code.',
-  IdentityMissing: 'The pod has no identity of its own at the cloud; the message names the channel.',
+  IdentityMissing: 'The pod has no identity at the cloud; the message names the channel.',
 
   // What ends a key's use.
   Disabled: 'spec.enabled is false.',
   Expired: 'spec.expirationTime has passed.',
 
   // Money.
-  AboveThreshold: 'At least 80 % is spent.',
-  LimitReached: 'All of it is spent.',
-  AllChannelsDrained: 'spec.drainedChannels names every channel that could serve.',
-  LimitsDiffer: 'Another ModelRoute offers a model with other limits or inputs; the message names both.',
+  AboveThreshold: 'At least 80 % of the limit is spent.',
+  LimitReached: 'The limit is reached.',
+  AllChannelsDrained: 'spec.drainedChannels contains all channels.',
+  LimitsDiffer: 'Another ModelRoute declares other limits or inputs for a model; the message names both.',
   PriceNotFound: 'Some models have no price and cannot be called; the message names them.',
 } as const;
 
@@ -139,19 +139,19 @@ const NOT_PROGRAMMED = [
 /** The condition types, the kinds that have them, and the reasons each may give. */
 export const CONDITIONS = {
   Accepted: {
-    meaning: 'The object is valid, and what it refers to lets it count.',
+    meaning: 'The object and its references are valid, so it applies.',
     kinds: ALL_KINDS,
     reasons: ['Accepted', 'PartiallyConflicted', 'Pending', 'Deleting', ...NOT_ACCEPTED],
   },
   Programmed: {
-    meaning: 'All proxies of the fleet have this generation in force.',
+    meaning: 'All proxies of the fleet have applied this generation.',
     kinds: ALL_KINDS,
     reasons: ['Programmed', 'Pending', ...NOT_PROGRAMMED],
   },
   Ready: {
     meaning:
-      'It does what its spec says; the sum of the others. When it is not True, its reason is that of the ' +
-      'condition at fault.',
+      'The object works as specified: the summary of the other conditions. If it is not True, it has the ' +
+      'reason of the condition that failed.',
     kinds: ALL_KINDS,
     reasons: [
       'Ready',
@@ -166,18 +166,18 @@ export const CONDITIONS = {
     ],
   },
   ResolvedRefs: {
-    meaning: 'Every Secret and PriceCatalog that its channels name was found and can be used.',
+    meaning: 'All Secrets and PriceCatalogs that the channels refer to exist and are valid.',
     kinds: ['ModelRoute'],
     reasons: ['ResolvedRefs', 'Pending', 'SecretNotFound', 'SecretInvalid', 'CatalogNotFound'],
   },
   Reconciling: {
-    meaning: 'The gateway is still working on it.',
+    meaning: 'The operator is still working on the object.',
     kinds: ALL_KINDS,
     reasons: ['Pending', 'Reconciling', 'SecretPending', 'NoProxies', 'ProxyNotConnected', 'Deleting'],
     onlyWhileTrue: true,
   },
   Stalled: {
-    meaning: 'It stays as it is until somebody changes something.',
+    meaning: 'The operator can make no progress until something is changed.',
     kinds: ALL_KINDS,
     reasons: [...NOT_ACCEPTED, 'Rejected', 'CredentialRefused'],
     onlyWhileTrue: true,
@@ -220,16 +220,16 @@ export const CONDITIONS = {
   },
   UpstreamRefused: {
     meaning:
-      'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
-      'Callers get 502 where no other channel serves them.',
+      'A provider recently rejected calls because of the credential, address or model name of a channel. ' +
+      'Callers get 502 if no other channel serves them.',
     kinds: ['ModelRoute'],
     reasons: ['CredentialRefused', 'ModelRefused', 'Redirected'],
     onlyWhileTrue: true,
   },
   UpstreamUnreachable: {
     meaning:
-      'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
-      'other channel serves them.',
+      'Connections to a provider recently failed; the message has the error code. Callers get 502 if no other ' +
+      'channel serves them.',
     kinds: ['ModelRoute'],
     reasons: [
       'HostNotFound',
@@ -243,35 +243,35 @@ export const CONDITIONS = {
   },
   UsageImplausible: {
     meaning:
-      'A provider reported more usage than calls allow, at least five times in ten minutes. The calls were billed up ' +
-      'to what was allowed.',
+      'A provider reported more usage than calls allowed, at least five times in ten minutes. The calls were ' +
+      'billed up to the allowed usage.',
     kinds: ['ModelRoute'],
     reasons: ['BeyondTheRequest'],
     onlyWhileTrue: true,
   },
   CredentialReady: {
     meaning:
-      'On routes with channels that sign in at a cloud. False: a channel has no token and is passed over; it ' +
-      'lasts for ten minutes after the last failure.',
+      'For routes with channels that sign in at a cloud. False means that a channel has no token and is ' +
+      'skipped, until ten minutes after the last failure.',
     kinds: ['ModelRoute'],
     reasons: ['SignedIn', 'TokenRefused', 'TokenUnavailable', 'IdentityMissing'],
   },
   AllChannelsDrained: {
     meaning:
-      "All of the route's usable channels are drained. Its models stay listed, and callers get 503 with retry-after " +
-      'where no other route serves them.',
+      'All usable channels of the route are drained. Its models stay listed, and callers get 503 with ' +
+      'retry-after if no other route serves them.',
     kinds: ['ModelRoute'],
     reasons: ['AllChannelsDrained'],
     onlyWhileTrue: true,
   },
   LimitsDiffer: {
-    meaning: 'A model of the route has other limits or inputs in another route; the message says which count.',
+    meaning: 'A model of the route has other limits or inputs in another route; the message names both routes.',
     kinds: ['ModelRoute'],
     reasons: ['LimitsDiffer'],
     onlyWhileTrue: true,
   },
   UnpricedModels: {
-    meaning: "Some of the route's models have no price; they are not listed and cannot be called.",
+    meaning: 'Some models of the route have no price; they are not listed and cannot be called.',
     kinds: ['ModelRoute'],
     reasons: ['PriceNotFound'],
     onlyWhileTrue: true,

@@ -163,7 +163,7 @@ export const METRICS = {
   modelgateway_config_rejected_total: {
     type: 'counter',
     labels: [],
-    help: 'Configurations that were refused; the previous one stayed in force.',
+    help: 'Rejected configurations; the previous one stayed in effect.',
   },
   modelgateway_xds_connected: {
     type: 'gauge',
@@ -191,7 +191,7 @@ export const METRICS = {
   modelgateway_xds_refused_resources: {
     type: 'gauge',
     labels: [],
-    help: 'Objects whose newest version this proxy refuses; it keeps the previous version, or none.',
+    help: 'Objects whose newest version this proxy rejects; it keeps the previous version, or none.',
   },
   modelgateway_event_loop_lag_seconds: {
     type: 'gauge',

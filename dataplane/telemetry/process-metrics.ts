@@ -11,7 +11,7 @@ export const PROCESS_METRICS = {
   modelgateway_log_lines_dropped_total: {
     type: 'counter',
     labels: [],
-    help: 'Log lines that nobody read from standard output in time, and that were dropped.',
+    help: 'Log lines dropped because standard output was not read in time.',
   },
   process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the process started, Unix time.' },
 } as const satisfies MetricTable;

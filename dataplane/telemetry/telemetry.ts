@@ -27,7 +27,7 @@ export function createCallTelemetry(
       metrics.jobEnded(end);
       const fields = jobFields(end);
       if (end.end !== 'GivenUp') log.info(fields, 'job ended');
-      else log.warn(fields, 'a job was given up: its end is unknown, and it stays billed');
+      else log.warn(fields, 'stopped polling a job: its result is unknown, and it stays billed');
     },
     ledger: metrics.ledger,
   };

@@ -58,7 +58,7 @@ export interface XdsClient {
   stop(): Promise<void>;
 }
 
-const REFUSED_OBJECT = 'an object of the configuration is refused';
+const REFUSED_OBJECT = 'rejected an object of the configuration';
 const RETRY = { firstMs: 100, longestMs: 10_000 } as const;
 const REPORT_TIMEOUT_MS = 5_000;
 const WRITE_CACHE_AFTER_MS = 1_000;
@@ -113,10 +113,10 @@ class RunningClient implements XdsClient {
           const { config } = this.#inventory.takeRound();
           if (config) install({ snapshot: config.snapshot });
           const fields = { objects: this.#inventory.size };
-          log.info(fields, 'the last good configuration is in force until an operator responds');
+          log.info(fields, 'the last good configuration is in effect until an operator is reachable');
         }
       } catch (error) {
-        log.error({ err: error, file: cache.file }, 'the configuration cache cannot be used; waiting for an operator');
+        log.error({ err: error, file: cache.file }, 'cannot use the configuration cache; waiting for an operator');
       }
     }
     void this.#connect();
@@ -186,7 +186,7 @@ class RunningClient implements XdsClient {
       },
       onRound: (consistent) => this.#round(consistent, fresh, address),
       onRefused: (field, name, message) => {
-        log.warn({ kind: field, name, message }, `${REFUSED_OBJECT}; its last good version stays in force`);
+        log.warn({ kind: field, name, message }, `${REFUSED_OBJECT}; its last good version stays in effect`);
       },
       soon: (run) =>
         setImmediate(() => {
@@ -224,12 +224,15 @@ class RunningClient implements XdsClient {
       this.#fresh = false;
       return;
     }
-    const difference = 'this proxy holds other objects than the operator gives out';
+    const difference = 'the objects of this proxy differ from those of the operator';
     const fields = { operator: address, objects: this.#inventory.size };
-    log.error(fields, fresh ? `${difference}, even after fetching all` : `${difference}; all are fetched anew`);
+    log.error(
+      fields,
+      fresh ? `${difference}, even after fetching all objects` : `${difference}; fetching all objects again`,
+    );
     if (fresh) return;
     this.#fresh = true;
-    this.#lost(this.#call, new Error('all is fetched anew'));
+    this.#lost(this.#call, new Error('fetching all objects again'));
   }
 
   #lost(call: Call | undefined, error: unknown): void {
@@ -242,7 +245,7 @@ class RunningClient implements XdsClient {
     const waitMs = pauseAfter(this.#failures, RETRY) * (0.5 + random());
     this.#failures += 1;
     const fields = { err: error, waitMs: Math.round(waitMs) };
-    log.warn(fields, 'no operator: the last good configuration stays in force; connecting again');
+    log.warn(fields, 'no operator is reachable; the last good configuration stays in effect; reconnecting');
     this.#retry = setTimeout(() => void this.#connect(), waitMs);
   }
 
@@ -282,7 +285,7 @@ class RunningClient implements XdsClient {
     this.#cacheWritten = this.#cacheWritten
       .then(() => writeConfigCache(cache.file, key, this.#inventory))
       .catch((error: unknown) => {
-        log.error({ err: error, file: cache.file }, 'the last good configuration could not be stored on disk');
+        log.error({ err: error, file: cache.file }, 'cannot store the last good configuration on disk');
       });
   }
 }

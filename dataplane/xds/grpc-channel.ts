@@ -30,7 +30,7 @@ const SHUFFLED = JSON.stringify({ loadBalancingConfig: [{ pick_first: { shuffleA
 export async function openGrpcChannel(options: GrpcChannelOptions, attempt: number): Promise<GrpcChannel> {
   const { addresses, secure, keepaliveMs = KEEPALIVE_MS } = options;
   const address = addresses[attempt % addresses.length];
-  if (address === undefined) throw new Error('there is no address to connect to');
+  if (address === undefined) throw new Error('no address to connect to');
   const metadata = new Metadata();
   if (secure) metadata.set('authorization', `Bearer ${(await readFile(secure.tokenFile, 'utf8')).trim()}`);
   const trust = secure ? credentials.createSsl(await readFile(secure.caFile)) : credentials.createInsecure();

@@ -30,7 +30,7 @@ export function createRefusalReport({ send, clock, log }: RefusalReportOptions):
     sentMs.set(id, clock.monotonicMs());
     send([refusal]).catch((error: unknown) => {
       sentMs.delete(id); // so that the next refusal is sent
-      log.debug({ err: error, route, channel }, "a provider's refusal could not be reported to the operator");
+      log.debug({ err: error, route, channel }, 'cannot report a provider failure to the operator');
     });
   };
 }

@@ -80,7 +80,7 @@ export class XdsStream {
     const { typeUrl, nonce } = response;
     const field = FIELDS.get(typeUrl);
     if (field === undefined && typeUrl !== CHECKPOINT_TYPE) {
-      const errorDetail = { code: INVALID_ARGUMENT, message: 'nobody asked for this type', details: [] };
+      const errorDetail = { code: INVALID_ARGUMENT, message: 'this type was not requested', details: [] };
       return this.#request({ typeUrl, responseNonce: nonce, errorDetail });
     }
     const resources = response.resources.map((bytes) => Resource.decode(bytes));

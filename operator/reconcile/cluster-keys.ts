@@ -129,7 +129,7 @@ async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey)
   if (isOrphaned(found, apiKey)) return replace(writer, secret, { apiKey, before: found });
   taken.set(namespacedName(secret), nowMs());
   provider.keySecretTaken(namespacedName(secret), found);
-  throw new Error(`the Secret "${secret.name}" is there already and was not made for this ApiKey`);
+  throw new Error(`the Secret "${secret.name}" already exists and was not created for this ApiKey`);
 }
 
 /**

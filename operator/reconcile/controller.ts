@@ -318,7 +318,7 @@ export class Controller {
   async readSpending(ledger: LedgerReader): Promise<void> {
     const { source, clock, log } = this.#options;
     const answered = await this.#spendingReader.read(source.resources(), { ledger, nowMs: clock.nowMs() });
-    if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
+    if (!answered) log.warn('the ledger does not respond; statuses keep the last known spending');
     this.#flush();
   }
 

@@ -24,7 +24,7 @@ export function createValidPublisher({ publish, log }: ValidPublisherOptions): (
   return (snapshot) => {
     const good = publishable(snapshot, lastGood);
     if (!good) {
-      log.error('the configuration has faults that cannot be isolated; the last good one stays in force');
+      log.error('the configuration is invalid as a whole; the last good configuration stays in effect');
       return { accepted: false, faults: [] };
     }
     publish((lastGood = good.snapshot));

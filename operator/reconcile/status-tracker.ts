@@ -78,7 +78,7 @@ interface Entry {
 const NOTHING_TO_PROGRAM: Programming = {
   status: 'Unknown',
   reason: 'Pending',
-  message: 'There is nothing yet that the proxies could have in force.',
+  message: 'Waiting for the key.',
 };
 
 /** `onChanged` is called for each object whose status changed or which was removed. */

@@ -39,8 +39,8 @@ export function findUnserved(
     return {
       id: objectId(object.kind, object.metadata),
       message:
-        `No operator serves the gateway that spec.gatewayNamespace names, "${named}".` +
-        suggestNames(named, [gatewayNamespace]),
+        `No operator serves the gateway "${named}" of ` +
+        `spec.gatewayNamespace.${suggestNames(named, [gatewayNamespace])}`,
     };
   });
 }

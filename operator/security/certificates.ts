@@ -147,7 +147,7 @@ export async function manageCertificates<Written extends object>(
     looking ??= look()
       .catch((error: unknown) => {
         failed = true;
-        log.error({ err: error, of }, 'the certificates cannot be read or renewed; retrying');
+        log.error({ err: error, of }, 'cannot read or renew the certificates; retrying');
       })
       .finally(() => {
         looking = undefined;

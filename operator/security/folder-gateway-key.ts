@@ -15,7 +15,9 @@ export async function openGatewayKey(dataDir: string): Promise<Buffer> {
   if (text === undefined) return makeKey(path);
   const key = Buffer.from(text.trim(), 'base64');
   if (key.length === GATEWAY_KEY_BYTES) return key;
-  throw new Error(`${path} does not hold a key of ${GATEWAY_KEY_BYTES} bytes; delete it, and another one is made`);
+  throw new Error(
+    `${path} does not contain a key of ${GATEWAY_KEY_BYTES} bytes; delete the file to generate another key`,
+  );
 }
 
 async function makeKey(path: string): Promise<Buffer> {

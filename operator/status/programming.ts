@@ -22,8 +22,8 @@ const NO_PROXIES: Programming = {
   status: 'False',
   reason: 'NoProxies',
   message:
-    'No proxy is connected that could have it in force. Start the data plane; if it runs, its logs say why it ' +
-    'does not reach the operator.',
+    'No proxy is connected. Start the data plane; if it is running, see its logs for why it cannot reach the ' +
+    'operator.',
 };
 /** The most messages that are shown: most proxies that reject something give the same one. */
 const MAX_WORDS = 3;
@@ -64,8 +64,8 @@ export function proxiesInForce(message: string): number {
 function absence(missing: readonly string[]): string {
   const names = missing.slice(0, MAX_NAMES).join(', ');
   const more = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} more` : '';
-  const [are, goOn, their] = missing.length === 1 ? ['is', 'goes on', 'its'] : ['are', 'go on', 'their'];
-  return `${names}${more} ${are} not connected, and ${goOn} with ${their} last good state`;
+  const [are, goOn, their] = missing.length === 1 ? ['is', 'continues', 'its'] : ['are', 'continue', 'their'];
+  return `${names}${more} ${are} not connected and ${goOn} with ${their} last good configuration`;
 }
 
 function rejection({ rejected, connected }: ProxyProgress): string {
@@ -73,5 +73,8 @@ function rejection({ rejected, connected }: ProxyProgress): string {
     .slice(0, MAX_WORDS)
     .map(({ proxy, message }) => `${proxy}: ${message}`)
     .join('; ');
-  return `Refused by ${rejected.length} of ${Math.max(connected, rejected.length)} proxies, which go on with the last good version. ${words}`;
+  return (
+    `Rejected by ${rejected.length} of ${Math.max(connected, rejected.length)} proxies, which continue with the ` +
+    `last good version. ${words}`
+  );
 }

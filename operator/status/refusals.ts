@@ -86,9 +86,9 @@ export function refusalConditions(refusals: readonly Refusal[], signsIn = false)
 function implausibleCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
   if (!first) return [];
   const message =
-    `Channel "${first.channel}": the provider reports more than calls allow. They are billed up to what was allowed, ` +
-    "so that you pay the difference. Compare with the provider's bill, and raise contextTokens or imageTokens if they " +
-    'are too small.';
+    `Channel "${first.channel}": the provider reports more usage than calls allowed. Calls are billed up to ` +
+    "the allowed usage, and you pay the difference. Compare with the provider's bill, and raise contextTokens " +
+    'or imageTokens if they are too low.';
   const more = others.map(({ channel }) => `"${channel}"`);
   return [{ type: 'UsageImplausible', status: 'True', reason: 'BeyondTheRequest', message: message + likewise(more) }];
 }
@@ -97,7 +97,7 @@ function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondit
   if (!first) return [];
   const { reason, advice } = explainStatus(first.status);
   const more = others.map(({ channel, status }) => `"${channel}" (${status})`);
-  const message = `Channel "${first.channel}": the provider answers ${advice}`;
+  const message = `Channel "${first.channel}": the provider responds ${advice}`;
   return [{ type: 'UpstreamRefused', status: 'True', reason, message: message + likewise(more) }];
 }
 
@@ -106,19 +106,19 @@ function explainStatus(status: number): Advice {
     return {
       reason: 'CredentialRefused',
       advice:
-        `${status} to the gateway's credential. Check the Secret that its auth names, and the provider's account. ` +
-        'Calls try its other channels first.',
+        `with ${status} to the credential. Check the Secret in auth and the account at the provider. Calls try ` +
+        'the other channels first.',
     };
   if (status >= 300 && status < 400)
     return {
       reason: 'Redirected',
       advice:
-        `with a redirect (${status}), and redirects are not followed. Check baseUrl: its scheme, host and path must ` +
-        'be those to which the provider redirects.',
+        `with a redirect (${status}), and redirects are not followed. Set baseUrl to the address to which the ` +
+        'provider redirects.',
     };
   return {
     reason: 'ModelRefused',
-    advice: `${status}. Check baseUrl, and the model names that the provider knows (models[].upstreamName).`,
+    advice: `with ${status}. Check baseUrl and the names of the models at the provider (models[].upstreamName).`,
   };
 }
 
@@ -142,8 +142,7 @@ function explainSignIn(code: string): Advice {
   if (code === 'NO_IDENTITY' || code === 'NO_TOKEN_FILE')
     return {
       reason: 'IdentityMissing',
-      advice:
-        'the pod has no identity of its own there. Check its service account, or name a Secret in auth.secretRef.',
+      advice: 'the pod has no identity there. Check its service account, or set a Secret in auth.secretRef.',
     };
   // codes of the network are in capital letters; HTTP_… stands for a response
   if (/^(?!HTTP_|BAD_)[A-Z][A-Z0-9_]*$/.test(code))
@@ -153,7 +152,7 @@ function explainSignIn(code: string): Advice {
     };
   return {
     reason: 'TokenRefused',
-    advice: "its token service refuses. Check the Secret, the identity's rights and auth.",
+    advice: 'its token service rejects the sign-in. Check the Secret, the permissions of the identity, and auth.',
   };
 }
 
@@ -178,15 +177,18 @@ interface Advice {
 const TLS_ERROR = /CERT|TLS|SSL|EPROTO|SELF_SIGNED|ISSUER|SIGNATURE/;
 const NO_HOST = {
   reason: 'HostNotFound',
-  advice: 'DNS knows no such host. Check the host name in baseUrl.',
+  advice: 'the host does not exist in DNS. Check the host in baseUrl.',
 } as const;
 const TIMED_OUT = {
   reason: 'ConnectTimedOut',
-  advice: 'no connection in time. Check baseUrl, network policies and firewalls.',
+  advice: 'the connection timed out. Check baseUrl, network policies and firewalls.',
 } as const;
 const CONNECT_ADVICE: Readonly<Record<string, Advice>> = {
   ENOTFOUND: NO_HOST,
-  EAI_AGAIN: { reason: 'HostNotFound', advice: "DNS does not answer. Check the cluster's DNS and network policies." },
+  EAI_AGAIN: {
+    reason: 'HostNotFound',
+    advice: 'DNS does not respond. Check the DNS of the cluster and network policies.',
+  },
   ECONNREFUSED: {
     reason: 'ConnectionRefused',
     advice: 'nothing listens at this address. Check the host and port in baseUrl.',
@@ -205,15 +207,21 @@ function explainProxyError(code: string): Advice {
     return {
       reason,
       advice:
-        "the forward proxy asks for a credential. Name it with user and password in HTTPS_PROXY of the proxies' environment.",
+        'the forward proxy requires a credential. Set HTTPS_PROXY, with user and password, in the environment ' +
+        'of the proxies.',
     };
   if (code === 'UND_ERR_HEADERS_TIMEOUT')
     return {
       reason,
-      advice: 'the forward proxy makes no connection in time. Check that it can reach the host in baseUrl.',
+      advice:
+        'the connection through the forward proxy timed out. Check that the forward proxy can reach the host in ' +
+        'baseUrl.',
     };
   return /^\d+$/.test(code)
-    ? { reason, advice: `the forward proxy answers ${code}. Check its rules and its log, and the host in baseUrl.` }
+    ? {
+        reason,
+        advice: `the forward proxy responds with ${code}. Check its rules and its log, and the host in baseUrl.`,
+      }
     : { reason, advice: 'the forward proxy cannot be reached. Check proxyUrl, or HTTPS_PROXY of the proxies.' };
 }
 

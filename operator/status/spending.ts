@@ -35,7 +35,7 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
     ...(lastUsedMs === null ? {} : { lastUsedTime: formatTime(lastUsedMs) }),
   };
   if (limit === undefined) return { fields, conditions: [] };
-  const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(limit)} USD of this key's quota are spent.`;
+  const words = `${formatUsd(spentNanoUsd)} of the quota of ${formatUsd(limit)} USD is spent.`;
   return { fields, ...thresholds('Quota', { spent: spentNanoUsd, limit, words }) };
 }
 
@@ -58,7 +58,7 @@ export function accountSpendingStatus(
     balanceUsd: formatUsd(creditNanoUsd - spentNanoUsd),
     ...(limits && limits.length > 0 && { limits }),
   };
-  const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(creditNanoUsd)} USD of this account's credit are spent.`;
+  const words = `${formatUsd(spentNanoUsd)} of the credit of ${formatUsd(creditNanoUsd)} USD is spent.`;
   const ofCredit = thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words });
   const ofLimits = limitThresholds(limits ?? []);
   return { fields, ...ofLimits, ...ofCredit, conditions: [...ofCredit.conditions, ...ofLimits.conditions] };

@@ -280,7 +280,7 @@ export class StatusWriter {
           object: id,
           problem: error instanceof Error ? error.message : String(error),
         },
-        'a status cannot be written; retrying',
+        'cannot write a status; retrying',
       );
     this.#retry(id);
   }

@@ -73,10 +73,10 @@ interface LiveObjectsOptions {
 }
 
 const TOO_MANY_OBJECTS =
-  'The objects of this namespace take more memory than the operator gives to one namespace; the older ones count, and ' +
-  'this one does not. Delete objects that are not needed, or ask the platform team for a second namespace or a higher ' +
+  'The objects of this namespace exceed the memory limit for one namespace. Older objects take precedence, so ' +
+  'this object does not apply. Delete objects, or ask the platform team for a second namespace or a higher ' +
   'limit (--namespace-memory)';
-const DELETING = 'It is being deleted and is no longer in force; it stays until its finalizers are removed';
+const DELETING = 'The object is being deleted and no longer applies; it waits for its finalizers';
 /** A namespace's first objects beyond its bound are told so in their statuses; of the others only the names are kept. */
 const MAX_TOLD = 1000;
 

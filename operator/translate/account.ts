@@ -49,8 +49,8 @@ function translateSpec(account: Account): Translated<AccountMessage> {
   const bounded = credit <= MAX_CREDIT_NANO_USD && credit >= -MAX_CREDIT_NANO_USD;
   fields.expect(
     bounded,
-    `The sum of spec.grants is ${formatUsd(credit)} USD, and an account holds at most ` +
-      `${formatUsd(MAX_CREDIT_NANO_USD)} either way`,
+    `The sum of spec.grants is ${formatUsd(credit)} USD; it must be between -${formatUsd(MAX_CREDIT_NANO_USD)} ` +
+      `and ${formatUsd(MAX_CREDIT_NANO_USD)}`,
   );
   const limits = (account.spec.limits ?? []).map((limit, index) => limitMessage(fields, limit, index));
   if (fields.faults.length > 0) return refuseInvalid(findings, fields.faults);

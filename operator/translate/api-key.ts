@@ -220,7 +220,7 @@ function checkFields({ faults }: FieldReader): Refused[] {
     {
       reason: 'Invalid',
       message: `${faults.join('; ')}.`,
-      refusal: 'its ApiKey has a value that is not valid.',
+      refusal: 'its ApiKey has an invalid value.',
     },
   ];
 }
@@ -236,8 +236,8 @@ function modelFindings(
   const finding = {
     reason: 'ModelNotFound',
     message:
-      `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)}, which spec.models names.` +
-      suggestNames(missing[0] ?? '', group.models),
+      `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)} of ` +
+      `spec.models.${suggestNames(missing[0] ?? '', group.models)}`,
   } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
@@ -251,7 +251,7 @@ function readinessFinding(
     if (failure === undefined || material.finding.reason !== 'SecretPending') return material.finding;
     return {
       reason: 'SecretPending',
-      message: `${material.finding.message} It could not be written: ${failure}. It is tried again.`,
+      message: `${material.finding.message} The Secret could not be written: ${failure}. Retrying.`,
     };
   }
   if (!apiKey.spec.enabled) return { reason: 'Disabled', message: 'spec.enabled is false.' };
@@ -260,8 +260,8 @@ function readinessFinding(
   return {
     reason: 'SecretPending',
     message:
-      `The new key of rotation ${apiKey.spec.key.rotation} could not be ` +
-      `written: ${failure}. It is tried again; until then the old key works.`,
+      `The new key of rotation ${apiKey.spec.key.rotation} could not be written: ${failure}. Retrying; until ` +
+      'then the old key works.',
   };
 }
 

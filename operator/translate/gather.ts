@@ -57,6 +57,6 @@ function refuseMalformed(objects: readonly MalformedObject[], gateway: string): 
 }
 
 function refuseNamespace(object: Resource, gatewayNamespace: string): Findings {
-  const message = `A ${object.kind} counts only in the gateway's own namespace, "${gatewayNamespace}".`;
+  const message = `A ${object.kind} applies only in the namespace of the gateway, "${gatewayNamespace}".`;
   return { ...findingsOf(object), refused: { reason: 'WrongNamespace', message } };
 }

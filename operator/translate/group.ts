@@ -98,11 +98,11 @@ function translateAutomatic(
 }
 
 function memberNotAccepted(name: string): NotReady {
-  return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted itself.` };
+  return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted.` };
 }
 
 function memberNotDirect(name: string): NotReady {
-  const message = `The member "${name}" is not a Direct group; members of an Automatic one must be.`;
+  const message = `The member "${name}" is not a Direct group; all members of an Automatic group must be.`;
   return { reason: 'MemberNotDirect', message };
 }
 
@@ -157,7 +157,7 @@ function joinFaults(
   return {
     notReady: {
       reason: first.reason,
-      message: `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'Nothing is left to serve.'}`,
+      message: `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'The group has no model left.'}`,
     },
   };
 }
@@ -211,7 +211,7 @@ function faultOfSelection({ routeRef }: GroupRoute, path: string, { accepted, re
   if (refused.has(routeRef.name))
     return {
       reason: 'RouteNotAccepted',
-      message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.`,
+      message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted.`,
     };
   const suggestion = suggestNames(
     routeRef.name,

@@ -51,8 +51,8 @@ function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Re
   return {
     reason: 'Conflicted',
     message:
-      `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
-      `first, then by name). Give this one a key of its own.`,
+      `The ApiKey ${namespacedName(winner.metadata)} has the same key and takes precedence (the older object, ` +
+      'then by name). Use another key.',
     refusal: 'another ApiKey has the same key.',
   };
 }
@@ -67,16 +67,16 @@ function checkGroup(
     return {
       reason: 'GroupNotFound',
       message: `The Group "${name}" does not exist.${suggestedGroups}`,
-      refusal: `its group "${name}" does not exist. Whoever manages this key can name another one.`,
+      refusal: `its group "${name}" does not exist. The owner of the key can choose another group.`,
     };
   if (!group) return groupNotAccepted(name);
   if (!admitted)
     return {
       reason: 'NamespaceNotAllowed',
       message:
-        `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
-        `${describeAdmission(group.group)}.`,
-      refusal: `its group "${group.group.spec.displayName ?? name}" does not admit the namespace "${namespace}".`,
+        `The Group "${name}" does not allow ApiKeys of the namespace ` +
+        `"${namespace}"${describeAdmission(group.group)}.`,
+      refusal: `its group "${group.group.spec.displayName ?? name}" does not allow the namespace "${namespace}".`,
     };
   return group.findings.refused ? groupNotAccepted(name, group.group.spec.displayName) : undefined;
 }
@@ -84,15 +84,15 @@ function checkGroup(
 function groupNotAccepted(name: string, displayName = name): Refused {
   return {
     reason: 'GroupNotAccepted',
-    message: `The Group "${name}" is not Accepted itself.`,
-    refusal: `its group "${displayName}" is not in force.`,
+    message: `The Group "${name}" is not Accepted.`,
+    refusal: `its group "${displayName}" is not accepted.`,
   };
 }
 
 function describeAdmission({ spec }: Group): string {
   return spec.allowedNamespaces.from === 'Same'
-    ? "; its allowedNamespaces is Same, the gateway's own namespace only"
-    : '; its allowedNamespaces selects others';
+    ? '; its allowedNamespaces is Same, which is the namespace of the gateway only'
+    : '; its allowedNamespaces does not select it';
 }
 
 function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: KeyDependencies): Refused | undefined {
@@ -103,13 +103,13 @@ function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: K
     case 'NotAccepted':
       return {
         reason: 'AccountNotAccepted',
-        message: `The Account "${name}" is not Accepted itself.`,
-        refusal: `its account "${name}" is not in force.`,
+        message: `The Account "${name}" is not Accepted.`,
+        refusal: `its account "${name}" is not accepted.`,
       };
     case 'OtherGateway':
       return {
         reason: 'OtherGateway',
-        message: `The Account "${name}" belongs to another gateway; its gatewayNamespace says which.`,
+        message: `The Account "${name}" belongs to another gateway; see its gatewayNamespace.`,
         refusal: `its account "${name}" belongs to another gateway.`,
       };
     case 'NotFound':
@@ -117,7 +117,7 @@ function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: K
         reason: 'AccountNotFound',
         message:
           `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` + suggestedAccounts,
-        refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
+        refusal: `its account "${name}" does not exist. The owner of the key can create it.`,
       };
   }
 }

@@ -58,21 +58,21 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
     return missing(
       'SecretPending',
       generated
-        ? `The key is not made yet; it will be in the Secret "${name}".`
-        : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the ` +
-            `label ${KEY_LABEL}: ${apiKey.metadata.name}.`,
+        ? `The key is being generated; it will be in the Secret "${name}".`
+        : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster the Secret ` +
+            `also needs the label ${KEY_LABEL}: ${apiKey.metadata.name}.`,
     );
   if (generated && !isCreatedFor(secret, apiKey))
     return missing(
       'SecretTaken',
-      `The Secret "${name}" exists, but was not made for this ApiKey. Name another one ` +
-        `in spec.key.secretRef, or use type Provided.`,
+      `The Secret "${name}" exists but was not created for this ApiKey. Set another name in ` +
+        'spec.key.secretRef, or use type Provided.',
     );
   const key = secret.data.get(KEY_ENTRY);
   if (key === undefined || key === '')
     return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);
   const fault = faultOfKey(key);
-  if (fault !== undefined) return { state: 'Weak', message: `The key in the Secret "${name}" is refused: ${fault}.` };
+  if (fault !== undefined) return { state: 'Weak', message: `The key in the Secret "${name}" is invalid: ${fault}.` };
   return {
     state: 'Present',
     sha256: hash('sha256', key, 'hex'),
@@ -87,9 +87,9 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
 function faultOfKey(key: string): string | undefined {
   if (/[\r\n]$/.test(key)) return 'it ends with a line break; write it without one';
   if (/\s/.test(key)) return 'it has spaces or line breaks in it';
-  if (!key.startsWith(PREFIX)) return `it does not begin with "${PREFIX}"`;
+  if (!key.startsWith(PREFIX)) return `it does not start with "${PREFIX}"`;
   if (!/^[\x21-\x7e]*$/.test(key)) return 'it has characters other than visible ASCII';
-  if (key.length < SHORTEST_KEY) return `it has ${key.length} characters, and at least ${SHORTEST_KEY} are needed`;
+  if (key.length < SHORTEST_KEY) return `it has ${key.length} characters; at least ${SHORTEST_KEY} are required`;
   if (key.length > LONGEST_KEY) return `it has more than ${LONGEST_KEY} characters`;
   return undefined;
 }

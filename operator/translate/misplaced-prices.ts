@@ -61,7 +61,7 @@ export function misplacedPrices({ routes, catalogs }: Pick<Snapshot, 'routes' | 
         kind: 'PriceCatalog',
         namespace: catalog.namespace,
         name: catalog.name,
-        message: `${field} of model "${price.name}" counts for no call: no route has ${words} among its endpoints`,
+        message: `${field} of model "${price.name}" has no effect: no route has ${words} in its endpoints`,
       }));
     }),
   );

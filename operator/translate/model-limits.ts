@@ -29,7 +29,7 @@ export function findDifferingLimits(routes: readonly ModelRoute[]): ReadonlyMap<
   return new Map(
     [...sentences].map(([route, found]) => [
       route,
-      `${found.join(' ')} Each call follows the limits of the route that serves it.`,
+      `${found.join(' ')} Each call uses the limits of the route that serves it.`,
     ]),
   );
 }

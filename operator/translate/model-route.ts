@@ -255,8 +255,8 @@ function unresolvedOf(
   const costs = costless
     .map(
       ({ name, cost }) =>
-        `Channel "${name}" serves, but what it costs is unknown: ` +
-        `there is no PriceCatalog "${cost?.catalogRef.name}" in force.`,
+        `Channel "${name}" serves calls, but its cost is unknown: the PriceCatalog "${cost?.catalogRef.name}" ` +
+        'does not exist or is not Accepted.',
     )
     .join(' ');
   const faults = found.flatMap(({ channel, credential }) =>
@@ -264,19 +264,19 @@ function unresolvedOf(
   );
   const [first] = faults;
   if (!first) return costs === '' ? {} : { unresolved: { reason: 'CatalogNotFound', message: costs } };
-  const left = faults.length < found.length ? 'The other channels serve.' : 'No channel is left to serve its models.';
+  const left = faults.length < found.length ? 'The other channels serve calls.' : 'No channel is left.';
   const message =
-    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}` +
-    (costs === '' ? '' : ` ${costs}`);
+    `${faults.map(({ channel, message }) => `Channel "${channel}" is ignored: ${message}`).join(' ')} ` +
+    `${left}${costs === '' ? '' : ` ${costs}`}`;
   return { unresolved: { reason: first.reason, message } };
 }
 
 function drainedOf(channels: readonly Channel[]): Pick<Findings, 'allDrained'> {
   if (channels.length === 0 || !channels.every(({ drained }) => drained)) return {};
   const message =
-    `No channel gets calls: ${quoteNames(channels.map(({ name }) => name))} ` +
-    `${channels.length === 1 ? 'is' : 'are'} drained. Callers get 503 with retry-after until ` +
-    'spec.drainedChannels names fewer, unless another route serves the models.';
+    `All channels are drained: ${quoteNames(channels.map(({ name }) => name))}. Callers get 503 with ` +
+    'retry-after unless another route serves the models. Remove a channel from spec.drainedChannels to serve ' +
+    'calls again.';
   return { allDrained: { reason: 'AllChannelsDrained', message } };
 }
 
@@ -292,17 +292,20 @@ function unpricedOf(
   const unlimited = ofTokens.filter(lacksLimits).map(({ name }) => name);
   const said = [
     ...(missing.length > 0
-      ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
+      ? [
+          `No PriceCatalog has a price for ${quoteNames(missing)}; a model without a price is not listed and ` +
+            'cannot be called.',
+        ]
       : []),
     ...(byToken.length > 0
       ? [
-          `Images and videos need a price per request: give ${quoteNames(byToken.map(({ name }) => name))} quotaType ` +
-            `Request instead of a price per token${limitable ? `, or, of images at Gemini's models, ${BOTH_LIMITS}` : ''}.`,
+          'Images and videos need a price per request: set quotaType Request for ' +
+            `${quoteNames(byToken.map(({ name }) => name))}${limitable ? `, or, for images of Gemini models, ${BOTH_LIMITS}` : ''}.`,
         ]
       : []),
     ...(unlimited.length > 0
       ? [
-          `Audio that is priced per token needs contextTokens and maxOutputTokens, which bound it: give them to ` +
+          'Audio with a price per token needs contextTokens and maxOutputTokens: set them for ' +
             `${quoteNames(unlimited)}.`,
         ]
       : []),

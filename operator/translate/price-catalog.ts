@@ -47,10 +47,7 @@ export function gatherCatalog(catalog: PriceCatalog): GatheredCatalog {
 function readCatalog(catalog: PriceCatalog): GatheredCatalog {
   const fields = new FieldReader();
   const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
-  fields.expect(
-    ratioBaseUsdE9 > 0n,
-    'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"',
-  );
+  fields.expect(ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; for free models, set modelRatio to "0"');
   const prices = catalog.spec.models
     .map((model) => readPrice(fields, model))
     .sort((a, b) => compareText(a.name, b.name));
@@ -164,7 +161,7 @@ function pricesOf(
 function remarkOn(unknown: readonly string[]): Pick<Findings, 'remark'> {
   if (unknown.length === 0) return {};
   const channels = `${unknown.length === 1 ? 'the channel' : 'the channels'} ${quoteNames(unknown)}`;
-  const message = `No ModelRoute has ${channels}; the other prices count.`;
+  const message = `No ModelRoute has ${channels}; the other prices apply.`;
   return { remark: { reason: 'ChannelNotFound', message } };
 }
 
@@ -190,8 +187,7 @@ function describeWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
     .sort(([a], [b]) => compareText(a, b))
     .map(
       ([winner, models]) =>
-        `The PriceCatalog ${winner} goes before this one (the older first, then by name) and ` +
-        `prices ${quoteNames(models)}.`,
+        `The PriceCatalog ${winner} takes precedence (the older object, then by name) for ${quoteNames(models)}.`,
     )
     .join(' ');
 }

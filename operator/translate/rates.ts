@@ -114,7 +114,7 @@ function readChannel(
   if (requestUsd !== undefined) {
     fields.expect(
       model.requestUsd !== undefined,
-      `${at.path}: requestUsd takes the place of the price's own, which has none`,
+      `${at.path}: requestUsd replaces the requestUsd of the model, which has none`,
     );
     return [
       {
@@ -229,7 +229,7 @@ function readContextTiers(
 /** The schema holds the classes of the price itself; those of tiers would make its rules too costly. */
 function readRates({ fields, path }: Place, stated: StatedRates): Rates {
   const unknown = Object.keys(stated).filter((name) => !CLASSES.some((known) => known === name));
-  fields.expect(unknown.length === 0, `${path}: usdPerMillion has no class ${quoteNames(unknown)}`);
+  fields.expect(unknown.length === 0, `${path}: usdPerMillion has the unknown class ${quoteNames(unknown)}`);
   fields.expect(stated['input'] !== undefined, `${path}: usdPerMillion needs input`);
   const read = CLASSES.flatMap((name) => {
     const text = stated[name];

@@ -50,8 +50,8 @@ function readEntry(
   if (!HEADER_VALUE.test(value))
     return notFound(
       'SecretInvalid',
-      `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or ` +
-        `characters that no header can carry.`,
+      `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or other characters that are ` +
+        'not valid in a header.',
     );
   return { found: true, value };
 }
@@ -68,7 +68,8 @@ function findAccessKey(name: string, data: ReadonlyMap<string, string>): Channel
     if (!HEADER_VALUE.test(value))
       return notFound(
         'SecretInvalid',
-        `the entry "${entry}" of the Secret "${name}" has spaces or other characters that no access key has.`,
+        `the entry "${entry}" of the Secret "${name}" has spaces or other characters that are not valid in an ` +
+          'access key.',
       );
   }
   return { found: true, value: JSON.stringify(Object.fromEntries(entries)) };

@@ -48,7 +48,7 @@ export class FieldReader {
 export function expectTimeZone(fields: FieldReader, path: string, timeZone: string): void {
   fields.expect(
     isTimeZone(timeZone),
-    `${path} "${timeZone}" is not in the time zone database; a name is Europe/Berlin`,
+    `${path} "${timeZone}" is not a time zone of the IANA database, such as Europe/Berlin`,
   );
 }
 

@@ -58,13 +58,13 @@ export function watchForRemoval(options: RemovalOptions): Removal {
 async function mark({ client, gatewayNamespace, clock, log }: RemovalOptions): Promise<boolean> {
   try {
     const marked = await retireObjects({ client, gatewayNamespace, kinds: TENANT_KINDS, nowMs: clock.nowMs() });
-    log.info({ statuses: marked }, "the gateway's namespace is being deleted; statuses say that it is gone");
+    log.info({ statuses: marked }, 'the namespace of the gateway is being deleted; statuses are marked');
     return true;
   } catch (error) {
     log.warn(
       { problem: explainKubeError(error) },
-      "the gateway's namespace is being deleted, and not all statuses " +
-        'could be marked; it is tried again in ten seconds, and mgw retire does it too',
+      'the namespace of the gateway is being deleted, and not all statuses could be marked; retrying in ten ' +
+        'seconds (mgw retire marks them too)',
     );
     return false;
   }

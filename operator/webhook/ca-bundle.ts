@@ -72,7 +72,7 @@ export function manageCaBundle({
         webhooks,
       },
     });
-    log.info({ name }, "the webhook's CA bundle was updated");
+    log.info({ name }, 'updated the CA bundle of the webhook');
     if (seen === caBundle) onRestored();
     seen = caBundle;
   }
@@ -88,7 +88,7 @@ export function manageCaBundle({
     if (!leading()) return;
     writing = write(live, wanted)
       .catch((error: unknown) =>
-        log.warn({ name }, `the webhook's CA bundle cannot be updated: ${explainKubeError(error)}`),
+        log.warn({ name }, `cannot update the CA bundle of the webhook: ${explainKubeError(error)}`),
       )
       .finally(() => {
         writing = undefined;

@@ -46,19 +46,19 @@ function portAndNameConflicts({ metadata, spec }: Pod, { port, adminPort }: Over
     [port, adminPort].flatMap((wanted) =>
       ports?.some(({ containerPort }) => containerPort === wanted)
         ? [
-            `the container ${name} has the port ${wanted}, which the sidecar listens on; choose another one with the ` +
-              `annotation ${OVERRIDE_PREFIX}${wanted === port ? '' : 'admin-'}port`,
+            `the container ${name} uses port ${wanted} of the sidecar; set another port with the annotation ` +
+              `${OVERRIDE_PREFIX}${wanted === port ? '' : 'admin-'}port`,
           ]
         : [],
     ),
   );
   if (spec.containers.some(({ name }) => name === SIDECAR_CONTAINER))
-    problems.push(`a container has the sidecar's name ${SIDECAR_CONTAINER}`);
+    problems.push(`a container has the name ${SIDECAR_CONTAINER} of the sidecar`);
   if (metadata?.annotations?.[INJECTED_ANNOTATION] !== undefined) return problems;
   if (spec.initContainers?.some(({ name }) => name === SIDECAR_CONTAINER))
-    problems.push(`an init container has the sidecar's name ${SIDECAR_CONTAINER}`);
+    problems.push(`an init container has the name ${SIDECAR_CONTAINER} of the sidecar`);
   if (spec.volumes?.some(({ name }) => name === KEY_VOLUME))
-    problems.push(`a volume has the name ${KEY_VOLUME} of the sidecar's`);
+    problems.push(`a volume has the name ${KEY_VOLUME} of the volume of the sidecar`);
   return problems;
 }
 

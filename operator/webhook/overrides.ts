@@ -41,9 +41,10 @@ export function readOverrides(annotations: StringMap): OverridesResult {
     const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
     if (!rule)
       return [
-        `there is no annotation ${OVERRIDE_PREFIX}${name}; there are ${Object.keys(RULES)
-          .map((known) => `${OVERRIDE_PREFIX}${known}`)
-          .join(', ')}`,
+        `unknown annotation ${OVERRIDE_PREFIX}${name}; known annotations are ` +
+          Object.keys(RULES)
+            .map((known) => `${OVERRIDE_PREFIX}${known}`)
+            .join(', '),
       ];
     return rule.holds(text) ? [] : [`the annotation ${OVERRIDE_PREFIX}${name} ${rule.words}`];
   });

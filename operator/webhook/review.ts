@@ -48,16 +48,16 @@ export async function review({ namespace, pod }: ReviewRequest, context: ReviewC
   const name = pod.metadata.annotations?.[API_KEY_ANNOTATION];
   if (name === undefined)
     return denied(
-      `the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. ` +
-        `Add it with the name of an ApiKey of this namespace, or remove the label.`,
+      `the label ${INJECT_LABEL} requests a sidecar, but there is no annotation ${API_KEY_ANNOTATION}. Add it ` +
+        'with the name of an ApiKey of this namespace, or remove the label.',
     );
   if (!NAME.test(name))
     return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
   const apiKey = await context.findApiKey(namespace, name);
   if (!apiKey)
     return denied(
-      `there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a ` +
-        `Deployment or Job tries again by itself.`,
+      `the ApiKey ${name} does not exist in the namespace ${namespace}. Create it; a Deployment or Job then ` +
+        'retries by itself.',
     );
   return reviewWith(pod, apiKey, context);
 }
@@ -81,11 +81,10 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /** Why this kind of pod cannot have a sidecar. */
 function whyUnsupported({ metadata, spec }: Pod): string | undefined {
-  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined)
-    return "the pod only mirrors a static one, which runs as its node's file says";
+  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) return 'mirror pods of static pods cannot be changed';
   if (spec.hostNetwork)
-    return "the pod uses its node's network, where every process of the node could call with its key";
-  if (spec.os?.name === 'windows') return 'there is none for Windows';
+    return 'the pod uses the network of the node, where every process of the node could use the key';
+  if (spec.os?.name === 'windows') return 'Windows is not supported';
   return undefined;
 }
 

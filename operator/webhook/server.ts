@@ -60,7 +60,7 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
         .catch((error: unknown): Answer => {
           options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
           log.warn({ err: error }, "a pod could not be reviewed; the webhook's failure policy decides");
-          return { status: 500, body: "the ApiKey could not be read; the operator's log says why\n" };
+          return { status: 500, body: 'the ApiKey could not be read; see the log of the operator\n' };
         })
         .then(
           (page) => send(response, page),
@@ -108,11 +108,11 @@ async function answer(
   budget: BodyBudget,
 ): Promise<Answer> {
   if (request.url?.split('?', 1)[0] !== INJECT_PATH) return { status: 404, body: 'not found\n' };
-  if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
+  if (request.method !== 'POST') return { status: 405, body: 'method not allowed; use POST\n' };
   const body = await readBody(request, budget);
-  if (body === 'Overloaded') return { status: 503, body: 'too many questions at once\n' };
+  if (body === 'Overloaded') return { status: 503, body: 'too many concurrent requests\n' };
   const question = parseReview(body && parseJson(body.toString('utf8')));
-  if (!question) return { status: 400, body: 'an AdmissionReview of admission.k8s.io/v1 was expected\n' };
+  if (!question) return { status: 400, body: 'the body must be an AdmissionReview of admission.k8s.io/v1\n' };
   const result: ReviewResult = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
   meter.add('modelgateway_operator_injections_total', { outcome: result.outcome }, 1);
   if (result.outcome === 'denied' && 'pod' in question)

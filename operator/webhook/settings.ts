@@ -49,7 +49,7 @@ interface Rule {
 const RULES: Readonly<Record<keyof SidecarSettings, Rule>> = {
   image: {
     holds: (value) => typeof value === 'string' && /^\S+$/.test(value),
-    words: "the name of the gateway's image",
+    words: 'the name of the gateway image',
   },
   imagePullPolicy: {
     holds: (value) => PULL_POLICIES.includes(String(value)),
@@ -71,10 +71,10 @@ export function parseSidecarSettings(text: string, defaults: { readonly fleet: s
   const given = objectOf(text);
   for (const [name, value] of Object.entries(given)) {
     if (!isSetting(name))
-      throw new SettingsFault(`there is no setting ${name}; there are ${Object.keys(RULES).join(', ')}`);
+      throw new SettingsFault(`unknown setting ${name}; known settings are ${Object.keys(RULES).join(', ')}`);
     if (!RULES[name].holds(value)) throw new SettingsFault(`${name} must be ${RULES[name].words}`);
   }
-  if (given['image'] === undefined) throw new SettingsFault("image must be there: the name of the gateway's image");
+  if (given['image'] === undefined) throw new SettingsFault('image is required: the name of the gateway image');
   const settings: unknown = {
     logLevel: 'warn',
     ipv6: false,

@@ -59,7 +59,7 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
       return readReview(answer, audience);
     } catch {
       // the error's message is not used: it may quote the request's body with the token
-      return { refused: 'Unavailable', message: 'the API server could not be asked about the token' };
+      return { refused: 'Unavailable', message: 'cannot verify the token at the API server' };
     }
   }
 
@@ -88,12 +88,12 @@ export function readReview(answer: unknown, audience: string): Identity | Authen
   if (field(status, 'authenticated') !== true)
     return { refused: 'Unauthenticated', message: 'the token is not valid for this server, or has expired' };
   if (!strings(field(status, 'audiences')).includes(audience))
-    return { refused: 'Unauthenticated', message: `the token was not made for the audience ${audience}` };
+    return { refused: 'Unauthenticated', message: `the token is not for the audience ${audience}` };
   const user = field(status, 'user');
   const username = field(user, 'username');
   const [, namespace, serviceAccount] = (typeof username === 'string' && USER.exec(username)) || [];
   if (namespace === undefined || serviceAccount === undefined)
-    return { refused: 'Unauthenticated', message: "the token is not a ServiceAccount's" };
+    return { refused: 'Unauthenticated', message: 'the token is not the token of a ServiceAccount' };
   return { namespace, serviceAccount, podName: strings(field(field(user, 'extra'), POD_NAME))[0] };
 }
 

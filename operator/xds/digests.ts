@@ -110,7 +110,7 @@ export class DigestStream {
         leader: this.#options.address,
         err: error,
       },
-      "the state of this replica's proxies cannot be reported to the leader; retrying",
+      'cannot report the state of the proxies of this replica to the leader; retrying',
     );
     this.#retry = setTimeout(() => this.#connect(), this.#backoff.next());
   }

@@ -298,7 +298,7 @@ export class Distribution {
       receive: (request) => {
         if (request.typeUrl === '') return writer.refuse('type_url is required');
         if (this.#published) return take(request);
-        if (early.push(request) > MAX_EARLY) writer.refuse('too many requests before the first answer');
+        if (early.push(request) > MAX_EARLY) writer.refuse('too many requests before the first response');
       },
       drained: () => flush.drained(),
       closed: () => {
@@ -349,7 +349,7 @@ export class Distribution {
           name,
           message,
         },
-        'a proxy refuses a resource and keeps the previous version',
+        'a proxy rejected a resource and keeps the previous version',
       );
     this.#acknowledgements.settled(proxy, session, settled, nowMs);
     // other clients are served too, but have none of the gateway's objects

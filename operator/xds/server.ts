@@ -175,7 +175,7 @@ function serve(
   };
   const end = (): void => {
     close();
-    call.emit('error', { code: status.UNAVAILABLE, details: 'this replica stops' });
+    call.emit('error', { code: status.UNAVAILABLE, details: 'this replica is shutting down' });
   };
   ends.add(end);
   call.on('data', (request: DeltaDiscoveryRequest) => {
@@ -203,8 +203,8 @@ function listen(
     close();
     done({ code: status.UNAVAILABLE, details });
   };
-  const replica = handlers.replica(() => endWith('another stream of the same replica has replaced this one'));
-  const end = (): void => endWith('this replica stops');
+  const replica = handlers.replica(() => endWith('replaced by another stream of the same replica'));
+  const end = (): void => endWith('this replica is shutting down');
   const close = (): void => {
     if (!open) return;
     open = false;
@@ -237,10 +237,10 @@ function refuse(
 
 function statusOf(error: unknown, peer: string, log: ServerOptions['log']): { code: status; details: string } {
   if (error instanceof Refusal) {
-    log.warn({ peer, reason: error.message }, 'a client of the xDS server was refused');
+    log.warn({ peer, reason: error.message }, 'a client of the xDS server was denied');
     return { code: error.code, details: error.message };
   }
-  log.error({ peer, err: error }, 'a call of the xDS server failed because of a defect');
+  log.error({ peer, err: error }, 'a call of the xDS server failed: internal error');
   return { code: status.INTERNAL, details: 'internal error' };
 }
 
@@ -258,14 +258,14 @@ async function admitted(
   if (answer.namespace !== admission.namespace)
     throw new Refusal(
       status.PERMISSION_DENIED,
-      `only the namespace ${admission.namespace} is served, not ${answer.namespace}`,
+      `this server serves the namespace ${admission.namespace}, not ${answer.namespace}`,
     );
   const names = admission.serviceAccounts?.[role];
   if (names && !names.includes(answer.serviceAccount))
     throw new Refusal(
       status.PERMISSION_DENIED,
-      `the ServiceAccount ${answer.serviceAccount} may not do this; the operator's flag --xds-${role} names those ` +
-        `that may`,
+      `the ServiceAccount ${answer.serviceAccount} is not allowed; add it to the flag --xds-${role} of the ` +
+        'operator',
     );
   return answer;
 }

@@ -86,10 +86,7 @@ export async function openEdge({
       health = healthCheckKind(endpoints, health);
       if (endpoints.length === 0) {
         const told = { service: settings.edgeService, port: PORTS.calls };
-        log.warn(
-          told,
-          'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name',
-        );
+        log.warn(told, 'the edge cannot route calls: the Service has no ready endpoint with a port of this name');
       }
       const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
       const published = edgeResources({ endpoints, health, listener });

@@ -113,14 +113,14 @@ const EVENTS_OF_NAMESPACE = { perSecond: 2.5, burst: 25 };
 const RESTORED = {
   type: 'Warning',
   reason: 'Restored',
-  note: 'It was deleted or changed by somebody else. The operator owns it, and has restored it.',
+  note: 'The object was deleted or changed. The operator owns it and has restored it.',
 } as const;
 const NOT_CONNECTED = {
   type: 'Warning',
   reason: 'ProxyNotConnected',
   note:
-    'The proxy is ready but connected to no operator. It goes on with its last good configuration: changes and ' +
-    'revocations do not reach it, and statuses say so. Its log says why.',
+    'The proxy is ready but not connected to an operator. It continues with its last good configuration, so it ' +
+    'misses changes and revocations. See the log of the proxy.',
 } as const;
 
 /** Starts at once, and waits for whatever is not available yet. */
@@ -436,5 +436,5 @@ function recordMinted(
   meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
   const apiKey = writable(`ApiKey ${namespace}/${name}`);
   if (apiKey)
-    events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
+    events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'Generated a key and wrote it to its Secret.' });
 }

@@ -18,7 +18,7 @@ export function readinessOf(parts: Parts): readonly ReadinessCheck[] {
   const problems = configurationProblems(parts);
   const detail = problems.length > 0 ? problems.join('; ') : 'the objects are still being read';
   return [
-    { name: 'xds', ok: distribution !== undefined, detail: 'the certificates are not there yet; the log says why' },
+    { name: 'xds', ok: distribution !== undefined, detail: 'the certificates are not ready; see the log' },
     { name: 'configuration', ok: manager?.published ?? false, detail },
     ...(edge ? [edgeCheck(edge)] : []),
   ];

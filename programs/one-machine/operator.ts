@@ -198,15 +198,17 @@ async function releaseOrLog(
   try {
     return await releaseKeys(resources, nowMs, { minted, onChange });
   } catch (error) {
-    log.error({ err: error }, 'the keys of deleted ApiKeys cannot be deleted; they are refused all the same');
+    log.error({ err: error }, 'cannot delete the key files of deleted ApiKeys; the keys are refused nevertheless');
     return nowMs + RELEASE_AGAIN_MS;
   }
 }
 
 const RELEASE_MESSAGES: Readonly<Record<ReleasedKey['state'], string>> = {
-  Released: `the ApiKey is gone: its key is refused, and deleted in ${GRACE_MS / 60_000} minutes unless it comes back`,
-  Kept: 'the ApiKey is back before its key was deleted: the key is valid again',
-  Deleted: 'the key of the deleted ApiKey is deleted',
+  Released:
+    `the ApiKey was deleted: its key is refused, and its key file is deleted in ${GRACE_MS / 60_000} minutes ` +
+    'unless the ApiKey is created again',
+  Kept: 'the ApiKey was created again before its key file was deleted: the key is valid again',
+  Deleted: 'deleted the key file of the deleted ApiKey',
 };
 
 /** Logs an error of onMinted, after which the key still exists in its file. */
@@ -234,11 +236,11 @@ function watchMinted(
       try {
         if (await minted.reload()) controller.resourcesChanged();
       } catch (error) {
-        log.error({ err: error }, 'the generated keys cannot be read again; the known ones stay');
+        log.error({ err: error }, 'cannot read the generated keys again; the known keys stay valid');
       }
     },
     onUnreadable: (error) =>
-      error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
+      error === undefined ? undefined : log.error({ err: error }, 'cannot watch the folder of generated keys'),
   });
 }
 
@@ -250,6 +252,6 @@ function placeFaults(
   return faults.map((fault) => {
     const object = objectId(fault.kind, fault);
     const { file, line } = origins.get(object) ?? { file: folder, line: 0 };
-    return { severity: 'Error', file, line, object, path: '', message: `refused by the proxy: ${fault.message}` };
+    return { severity: 'Error', file, line, object, path: '', message: `rejected by the proxy: ${fault.message}` };
   });
 }

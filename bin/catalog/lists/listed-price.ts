@@ -96,7 +96,7 @@ export function toCatalogEntry(
   price: ListedPrice,
   { allowFree }: { readonly allowFree: boolean },
 ): Carried {
-  const remarks = price.refused.map((what) => `not carried over: ${what}`);
+  const remarks = price.refused.map((what) => `not imported: ${what}`);
   const {
     base: { input },
     vendor,
@@ -125,7 +125,7 @@ function generationEntry(
 /** In lists, 0 stands for a class without a price more often than for a free one. Adds a remark for each. */
 function withoutZeros(price: ListedPrice, remarks: string[]): ListedPrice {
   const omit = (where: string): void => {
-    remarks.push(`not carried over: ${where}: ${SAYS_ZERO}`);
+    remarks.push(`not imported: ${where}: ${SAYS_ZERO}`);
   };
   const rates = (stated: Rates, where: string): Rates => {
     const kept: Rates = {};
@@ -161,8 +161,8 @@ function withoutZeros(price: ListedPrice, remarks: string[]): ListedPrice {
   };
 }
 
-const SAYS_ZERO = 'the list says 0: add --allow-free if it is meant';
-const TOO_LONG = 'the price has more than nine places and cannot be carried over exactly';
+const SAYS_ZERO = 'the price is 0: pass --allow-free to accept it';
+const TOO_LONG = 'the price has more than nine decimal places and cannot be imported exactly';
 
 class EntryWriter {
   failed = false;
@@ -176,8 +176,8 @@ class EntryWriter {
 
   fields(): CatalogEntry {
     const { base, steps, regions, perUse } = this.#price;
-    if (!base.output) this.#remarks.push('the list has no price of output: it costs what input does');
-    if (!base.cacheRead) this.#remarks.push('the list has no price of cached input: it costs what input does');
+    if (!base.output) this.#remarks.push('no price of output in the list: the price of input applies');
+    if (!base.cacheRead) this.#remarks.push('no price of cached input in the list: the price of input applies');
     const fields: CatalogEntry = { usdPerMillion: this.#rates(base, '') };
     if (steps.size > 0) fields['contextTiers'] = this.#steps(steps, base, '');
     const tiers = this.#tiers();
@@ -238,8 +238,8 @@ class EntryWriter {
         continue;
       }
       whole[name] = times(below, factor);
-      const usd = formatDecimalText(whole[name]) ?? 'a figure with more than nine places';
-      this.#remarks.push(`${where}: the list has no price of ${name}, which is worked out as ${usd}`);
+      const usd = formatDecimalText(whole[name]) ?? 'a price with more than nine decimal places';
+      this.#remarks.push(`${where}: no price of ${name} in the list; calculated as ${usd}`);
     }
     return whole;
   }

@@ -26,7 +26,7 @@ export function openList(text: string, kind?: string): OpenedList {
   try {
     value = parseExactJson(text);
   } catch (error) {
-    throw new Error(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`not valid JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
   for (const [name, open] of Object.entries(KINDS)) {
     if (kind !== undefined && kind !== name) continue;
@@ -35,5 +35,5 @@ export function openList(text: string, kind?: string): OpenedList {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (list) return { kind: name as ListKind, list };
   }
-  throw new Error(kind === undefined ? `it is no list of ${LIST_KINDS.join(', ')}` : `it is no list of ${kind}`);
+  throw new Error(kind === undefined ? `not a price list of ${LIST_KINDS.join(', ')}` : `not a price list of ${kind}`);
 }

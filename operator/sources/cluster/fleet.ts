@@ -72,7 +72,7 @@ export function watchFleet({ proxies, namespace, service, leading, ...options }:
       for (const absence of absences.values()) {
         if (absence.told || clock.nowMs() - absence.sinceMs < LONG_MS) continue;
         absence.told = true;
-        log.warn({ pod: absence.pod.name }, 'a proxy is ready but connected to no operator: changes do not reach it');
+        log.warn({ pod: absence.pod.name }, 'a proxy is ready but not connected to an operator, so it misses changes');
         onLongMissing(absence.pod);
       }
       checkLater();

@@ -254,7 +254,7 @@ function verifier({ macKey, log }: ClusterProviderOptions): Verified {
     if (!hasForgedPreviousKeys(secret, macKey)) return secret;
     log.warn(
       { secret: namespacedName(secret), annotation: PREVIOUS_ANNOTATION },
-      'this gateway has not written the list of replaced keys in this Secret, so none of them works',
+      'the list of replaced keys in this Secret was not written by this gateway, so none of them is valid',
     );
     const { [PREVIOUS_ANNOTATION]: _, ...annotations } = secret.annotations;
     return { ...secret, annotations };

@@ -162,13 +162,13 @@ export async function readFolder(folder: string, before = NO_FILES): Promise<Fol
       throw new InvalidManifests([unreadable(folder, error)]);
     }
   }
-  throw new InvalidManifests([unreadable(folder, 'its files change all the time')]);
+  throw new InvalidManifests([unreadable(folder, 'its files keep changing')]);
 }
 
 /** What a folder's author may not know of: what is left out, and that there is nothing. */
 export function folderWarnings(folder: string, { warnings, origins }: LoadedFolder): Diagnostic[] {
   if (origins.size > 0) return [...warnings];
-  return [...warnings, { severity: 'Warning', file: folder, line: 0, path: '', message: 'it has no objects' }];
+  return [...warnings, { severity: 'Warning', file: folder, line: 0, path: '', message: 'the folder has no objects' }];
 }
 
 function unreadable(folder: string, error: unknown): Diagnostic {

@@ -27,15 +27,15 @@ interface Edit {
   readonly after: FolderState;
 }
 
-const RESTART = 'start the gateway again if that is meant';
+const RESTART = 'restart the gateway if this is intended';
 
 /** Files without any content that had some, and a folder without any object. */
 export function findLostContents({ folder, before, after }: Edit): Diagnostic[] {
   if (before.origins.size > 0 && after.origins.size === 0)
-    return [refusal(folder, `all ${before.origins.size} objects are gone; ${RESTART}`)];
+    return [refusal(folder, `all ${before.origins.size} objects were removed; ${RESTART}`)];
   return [...after.files.values()]
     .filter(({ path, text }) => isBlank(text) && !isBlank(before.files.get(path)?.text ?? ''))
-    .map(({ path }) => refusal(path, 'its whole content is gone; delete the file to delete its objects'));
+    .map(({ path }) => refusal(path, 'the file is empty; delete the file to delete its objects'));
 }
 
 function isBlank(text: string): boolean {

@@ -8,10 +8,10 @@ import type { AccessLogFilter, LocalReplyConfig, ResponseMapper } from './envoy.
 const UNSENT_FLAGS = ['UH', 'UF', 'UO'];
 const RETRY_AFTER = { key: 'retry-after', value: '1' };
 const UNSENT =
-  'No proxy of the gateway can be reached at the moment, so nothing of this call was sent or billed. Try again ' +
-  'shortly (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
+  'No proxy of the gateway is reachable. The call was neither sent nor billed. Try again shortly (edge: ' +
+  '%RESPONSE_CODE% %RESPONSE_FLAGS%).';
 const BROKEN_OFF =
-  'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
+  'No proxy of the gateway is reachable, or the connection broke (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
 
 interface EdgeDialect {
   /** The requests that have the dialect. */

@@ -207,7 +207,7 @@ const ROWS: readonly Row[] = [
     ...BAD_KEY,
     when: 'a key whose group does not admit it',
     ask: { key: key('elsewhere') },
-    says: 'This API key is not accepted: its group "Elsewhere" does not admit the namespace "team".',
+    says: 'This API key is not accepted: its group "Elsewhere" does not allow the namespace "team".',
   },
   {
     ...BAD_KEY,

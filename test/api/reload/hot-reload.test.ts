@@ -223,7 +223,7 @@ describe('an edit', () => {
 describe('a key', () => {
   it('whose group no longer admits its namespace is refused with the reason', async () => {
     await stack.gateway.write('own.yaml', ownManifest({ from: 'Same' }));
-    assert.match(await refusal(call()), /not accepted.*"own" does not admit the namespace "team"/);
+    assert.match(await refusal(call()), /not accepted.*"own" does not allow the namespace "team"/);
     await stack.gateway.write('own.yaml', ownManifest({}));
     assert.equal((await call()).status, 200);
   });

@@ -54,7 +54,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
   /** All processes of a cluster, on free ports, with a month of calls in the ledger. */
   async function startFleet(): Promise<void> {
     const [, demoUrl = ''] = await run(['demo-provider', '--listen', '127.0.0.1:0']).until(
-      /the demo provider answers on (\S+)/,
+      /the demo provider is listening on (\S+)/,
     );
     await cluster.apply(platformManifests(demoUrl));
     for (const team of TEAMS) await cluster.apply(teamManifests(team));

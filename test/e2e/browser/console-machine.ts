@@ -30,7 +30,7 @@ export async function startMachine({ teams, platform, fill, flags = [] }: Conten
   await using started = new AsyncDisposableStack();
   const { path } = started.use(await tempFolder());
   const demo = started.use(startMgw(['demo-provider', '--listen', '127.0.0.1:0']));
-  const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
+  const [, demoUrl = ''] = await demo.until(/the demo provider is listening on (\S+)/);
   await mkdir(join(path, 'manifests'));
   const files = { platform: platformManifests(demoUrl), ...(platform && { more: platform(demoUrl) }), ...teams };
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, 'manifests', `${name}.yaml`), text);

@@ -117,7 +117,7 @@ describe('mgw catalog import', () => {
       [0, ['name: imported', 'name: claude-sonnet-4-6', 'name: gpt-4o', 'name: gpt-4o-mini']],
       ended.stderr,
     );
-    assert.equal(ended.stderr, 'gpt-4o: not carried over: tiered_pricing\n');
+    assert.equal(ended.stderr, 'gpt-4o: not imported: tiered_pricing\n');
     const absent = await mgw(['catalog', 'import', place('portkey.json'), '--config', config]);
     assert.deepEqual([absent.exitCode, absent.stderr.match(/.*no such key/g)?.length], [1, 2]);
   });
@@ -165,7 +165,7 @@ describe('mgw catalog import', () => {
     }
     const { exitCode, stderr } = await compare('nowhere');
     assert.equal(exitCode, 1);
-    assert.match(stderr, /^--compare nowhere: there is no such file, and no PriceCatalog of this name in .+models\n$/);
+    assert.match(stderr, /^--compare nowhere: no such file, and no PriceCatalog with this name in .+models\n$/);
   });
 });
 
@@ -203,8 +203,8 @@ describe('mgw catalog diff', () => {
     const file = await folder.write('usage.json', stdout);
     const [ofFile, ofLedger] = [await diff('--usage', file), await diff('--ledger', ledger)];
     assert.equal(ofFile.stdout, ofLedger.stdout);
-    assert.match(ofFile.stdout, /^2 calls of the last 30 days: 2\.50 by the old prices, 2\.50 by the new ones/);
-    assert.match(ofFile.stdout, /Without a price by the new catalogs\n +What +Calls\n +model gone +1\n$/);
+    assert.match(ofFile.stdout, /^2 calls of the last 30 days: 2\.50 at the old prices, 2\.50 at the new prices/);
+    assert.match(ofFile.stdout, /Without a price in the new catalogs\n +What +Calls\n +model gone +1\n$/);
   });
   it('counts the prices of a moment, so that a promotion is told before it begins', async () => {
     const of = (prices: string): string => `apiVersion: modelgateway.dev/v1alpha1
@@ -324,9 +324,9 @@ describe('the weekly job of docs/guides/gitops.md', () => {
     const first = await week();
     assert.equal(first.exitCode, 0, first.stderr);
     assert.match(first.stdout, /^pr create --title Update prices --body-file \S+ $/m);
-    assert.match(first.stdout, /\*\*2 calls of the last 30 days: 5\.50 by the old prices, 6\.50 by the new ones/);
+    assert.match(first.stdout, /\*\*2 calls of the last 30 days: 5\.50 at the old prices, 6\.50 at the new prices/);
     assert.match(first.stdout, /\| claude-sonnet-4-6 \| 1 \| 3\.00 \| 4\.00 \| \+1\.00 \(\+33\.3 %\) \|/);
-    assert.match(first.stdout, /^ {4}gpt-4o: not carried over: tiered_pricing$/m);
+    assert.match(first.stdout, /^ {4}gpt-4o: not imported: tiered_pricing$/m);
     const { stdout: pushed } = await run('git', [
       '--git-dir',
       join(path, '../origin'),
@@ -343,7 +343,7 @@ describe('the weekly job of docs/guides/gitops.md', () => {
     const { path, week } = await repository(LITELLM.replace('"gpt-4o":', '"gpt-4":'));
     const { exitCode, stdout } = await week();
     assert.equal(exitCode, 1);
-    assert.match(stdout, /^gpt-4o: the list has no such key/m);
+    assert.match(stdout, /^gpt-4o: not in the price list/m);
     const { stdout: changed } = await run('git', ['diff', '--stat'], { cwd: path });
     assert.equal(changed, '');
   });

@@ -87,10 +87,10 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
     const cases: [args: string[], exitCode: number, words: RegExp][] = [
       [['dataplane'], 64, /--xds/],
       [['dataplane', '--xds', 'operator'], 64, /is not HOST:PORT/],
-      [xds, 64, /Where is the ledger/],
+      [xds, 64, /No ledger: pass --ledger/],
       [[...xds, '--data', folder.path, '--insecure-xds'], 64, /loopback/],
-      [[...xds, '--data', folder.path, '--config-cache', 'x'], 64, /belong together/],
-      [[...xds, '--data', folder.path], 1, /--xds-ca .*there is no such file/],
+      [[...xds, '--data', folder.path, '--config-cache', 'x'], 64, /must be set together/],
+      [[...xds, '--data', folder.path], 1, /--xds-ca .*no such file/],
       [
         [...xds, '--data', folder.path, '--config-cache', 'x', '--config-cache-key', join(folder.path, 'short')],
         1,

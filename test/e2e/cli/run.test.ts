@@ -33,7 +33,7 @@ async function pointTo(folder: string, from: string, to: string): Promise<void> 
 
 async function startDemo(): Promise<{ readonly cli: RunningCli; readonly url: string } & AsyncDisposable> {
   const cli = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
-  const [, url = ''] = await cli.until(/the demo provider answers on (\S+)/);
+  const [, url = ''] = await cli.until(/the demo provider is listening on (\S+)/);
   return { cli, url, [Symbol.asyncDispose]: () => cli[Symbol.asyncDispose]() };
 }
 
@@ -170,7 +170,7 @@ describe('mgw run --console', () => {
 
     await using second = startMgw(args, { cwd: folder.path });
     await addressOf(second);
-    await second.until(/the console answers/);
+    await second.until(/the console is listening/);
     assert.equal(await end(second), 0);
     assert.ok(!second.stdout().includes(token) && !second.stderr().includes(token));
   });
@@ -196,7 +196,7 @@ describe('mgw run --console', () => {
         { cwd: folder.path },
       );
       assert.equal(exitCode, 1);
-      assert.match(stderr, /--console 127\.0\.0\.1:8081: the port is in use by another program/);
+      assert.match(stderr, /--console 127\.0\.0\.1:8081: the port is in use by another process/);
     } finally {
       taken.close();
     }
@@ -243,7 +243,7 @@ describe('mgw run, at the start', () => {
     assert.doesNotMatch(stdout, /"address"/);
     for (const place of ['a.yaml:5', 'a.yaml:6', 'b.yaml:6', 'c.yaml:\\d'])
       assert.match(stderr, new RegExp(`^\\S*/m/${place}(:\\d+)?: error: `, 'm'));
-    assert.match(stderr, /^\d+ mistakes in the manifests: nothing was started$/m);
+    assert.match(stderr, /^\d+ errors in the manifests: the gateway was not started$/m);
     assert.doesNotMatch(stderr, /\n {4}at /);
   });
 
@@ -253,7 +253,7 @@ describe('mgw run, at the start', () => {
     assert.deepEqual(await mgw(['run', '--config', config]), {
       exitCode: 1,
       stdout: '',
-      stderr: `--config ${config}: there is no such folder\n`,
+      stderr: `--config ${config}: no such folder\n`,
     });
     assert.deepEqual(await readdir(folder.path), []);
   });
@@ -270,14 +270,14 @@ describe('mgw run, at the start', () => {
     const modes = async (): Promise<ReadonlySet<string>> =>
       new Set(await Promise.all((await files()).map(async (path) => ((await stat(path)).mode & 0o777).toString(8))));
     await using first = startMgw([...args, ...FREE_PORTS]);
-    await first.until(/key of ApiKey team-a\/first: it is in/);
-    await first.until(/the console answers/);
+    await first.until(/key of ApiKey team-a\/first: see/);
+    await first.until(/the console is listening/);
     assert.equal(await end(first), 0);
     assert.ok((await files()).length >= 6);
     for (const path of await files()) await chmod(path, 0o644);
     await using second = startMgw([...args, ...FREE_PORTS]);
     await addressOf(second);
-    await second.until(/the console answers/);
+    await second.until(/the console is listening/);
     assert.deepEqual(await modes(), new Set(['600']));
     assert.equal(await end(second), 0);
   });
@@ -300,7 +300,7 @@ describe('mgw run, at the start', () => {
       const { exitCode, stderr } = await mgw(args);
       assert.deepEqual(
         [exitCode, stderr],
-        [1, `${flag} ${place}: the port is in use by another program. Choose another address with ${flag}.\n`],
+        [1, `${flag} ${place}: the port is in use by another process. Choose another address with ${flag}.\n`],
       );
     }
     taken.close();
@@ -321,9 +321,9 @@ describe('mgw run, at the start', () => {
     await using folder = await tempFolder();
     const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS, '--console', '127.0.0.1:0'];
     for (const [url, exitCode, told] of [
-      ['https://me@gateway.test/llm', 64, /It must be http:\/\/ or https:\/\/ with a host and perhaps a path/],
-      ['https://gateway.test/llm?a=1', 64, /and perhaps a path/],
-      ['https://gateway.test/llm"x', 64, /and perhaps a path/],
+      ['https://me@gateway.test/llm', 64, /It must be an http or https URL with a host and an optional path/],
+      ['https://gateway.test/llm?a=1', 64, /and an optional path/],
+      ['https://gateway.test/llm"x', 64, /and an optional path/],
       ['https://gateway.test/keys/console', 1, /--console-url: the console cannot be below \/keys/],
     ] as const) {
       const ended = await mgw([...args, '--console-url', url]);
@@ -341,7 +341,7 @@ describe('mgw run, at the start', () => {
     assert.equal(second.exitCode, 1);
     assert.match(second.stderr, /^cannot open the ledger|^the ledger/);
     assert.match(second.stderr, /ledger\.db is in use by another process/);
-    assert.match(second.stderr, /^End the other process, or choose another place/m);
+    assert.match(second.stderr, /^Stop the other process, or choose another location/m);
     assert.doesNotMatch(second.stderr, /\n {4}at /);
     assert.equal(await end(first), 0);
   });
@@ -362,7 +362,7 @@ describe('mgw run, at the start', () => {
       ...FREE_PORTS,
     ]);
     await addressOf(cli);
-    assert.match(cli.stdout(), /key of ApiKey team-a\/first: it is in \S+first-key\.yaml\n/);
+    assert.match(cli.stdout(), /key of ApiKey team-a\/first: see \S+first-key\.yaml\n/);
     assert.equal(await end(cli), 0);
     assert.ok(existsSync(path));
     assert.ok(!existsSync(join(folder.path, 'data', 'ledger.db')));
@@ -382,7 +382,7 @@ describe('mgw run, while it runs', () => {
       ...FREE_PORTS,
     ]);
     const { url } = await addressOf(cli);
-    await cli.until(/key of ApiKey team-a\/first: it is in/);
+    await cli.until(/key of ApiKey team-a\/first: see/);
     const key = await keyIn(folder.path);
     await folder.write(
       'manifests/more.yaml',
@@ -390,14 +390,14 @@ describe('mgw run, while it runs', () => {
         '{name: b, namespace: b}\nspec:\n  grants: 7\n',
     );
     await cli.until(/more\.yaml:5(:\d+)?: error: .*spec\.grants/);
-    await cli.until(/the last good configuration stays in force/);
+    await cli.until(/the last good configuration stays in effect/);
     assert.equal((await chat(url, key, 'hello')).status, 200);
     await folder.write(
       'manifests/more.yaml',
       'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
         'second, namespace: team-a}\nspec:\n  groupRef: {name: standard}\n  accountRef: {name: team-a}\n',
     );
-    await cli.until(/the manifests are in order again/);
+    await cli.until(/the manifests are valid again/);
     await cli.until(/key of ApiKey team-a\/second: it is in/);
     const secondKey = await keyIn(folder.path, 'second');
     assert.match(await (await chat(url, secondKey, 'say: second')).text(), /second/);
@@ -424,13 +424,13 @@ describe('mgw run, while it runs', () => {
     ];
     await using cli = startMgw(args);
     const { url } = await addressOf(cli);
-    await cli.until(/key of ApiKey team-a\/first: it is in/);
+    await cli.until(/key of ApiKey team-a\/first: see/);
     const key = await keyIn(folder.path);
     const response = await chat(url, key, 'long 150');
     const reader = response.body?.getReader();
     assert.equal((await reader?.read())?.done, false);
     cli.kill('SIGTERM');
-    await cli.until(/no new calls; waiting for the running ones/);
+    await cli.until(/shutting down: waiting for running calls/);
     const refused = await chat(url, key, 'hello').then(
       (late) => late.status,
       () => 'no connection',
@@ -458,7 +458,7 @@ describe('mgw run, while it runs', () => {
       { nodeFlags: ['--watch'] },
     );
     const { url } = await addressOf(cli);
-    await cli.until(/key of ApiKey team-a\/first: it is in/);
+    await cli.until(/key of ApiKey team-a\/first: see/);
     const key = await keyIn(folder.path);
     assert.equal((await chat(url, key, 'hello')).status, 200);
     cli.kill('SIGTERM');
@@ -479,18 +479,18 @@ describe('mgw run, while it runs', () => {
       ...FREE_PORTS,
     ]);
     const { url } = await addressOf(cli);
-    await cli.until(/key of ApiKey team-a\/first: it is in/);
+    await cli.until(/key of ApiKey team-a\/first: see/);
     const key = await keyIn(folder.path);
     const control = new AbortController();
     const response = await chat(url, key, 'long 100 and then stall', control.signal);
     await response.body?.getReader().read();
     cli.kill('SIGINT');
-    await cli.until(/no new calls; waiting for the running ones/);
+    await cli.until(/shutting down: waiting for running calls/);
     // A signal within half a second counts as the same Ctrl-C, passed on by npm; so the second one is repeated.
     const repeated = setInterval(() => cli.kill('SIGINT'), 100);
     assert.equal((await cli.finished).exitCode, 1);
     clearInterval(repeated);
-    assert.match(cli.stderr(), /SIGINT again: ending at once/);
+    assert.match(cli.stderr(), /SIGINT again: exiting at once/);
     control.abort();
     assert.equal(await end(demo.cli), 0);
   });

@@ -54,7 +54,7 @@ describe('mgw dataplane --sidecar', () => {
     await using cli = startMgw(['dataplane', '--sidecar', '--admin', `127.0.0.1:${admin}`], {
       env: { MGW_FLEET: url, MGW_KEY_FILE: join(folder.path, 'apiKey'), MGW_LISTEN: `127.0.0.1:${port}` },
     });
-    await cli.until(/the sidecar listens/);
+    await cli.until(/the sidecar is listening/);
     const ask = (path: string): Promise<string> =>
       fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.text());
     const ready = (): Promise<{ status: number; text: string }> =>
@@ -93,7 +93,7 @@ describe('mgw dataplane --sidecar', () => {
 
   for (const [args, exitCode, words] of [
     [['dataplane', '--sidecar'], 64, /--fleet <URL>' not specified/],
-    [['sidecar', '--fleet', 'http://gateway'], 64, /whoever sees the traffic has the key.*--insecure-fleet/],
+    [['sidecar', '--fleet', 'http://gateway'], 64, /the key is sent unencrypted.*--insecure-fleet/],
     [['sidecar', '--fleet', 'https://user:secret@gateway'], 64, /--fleet with a password: it must be an https URL/],
     [['sidecar', '--fleet', 'ftp://gateway'], 64, /it must be an https URL/],
     [

@@ -145,7 +145,7 @@ describe('mgw usage', () => {
     assert.deepEqual([none.exitCode, none.stdout], [64, '']);
     assert.match(none.stderr, /--ledger URL, --data DIR or --config DIR/);
     const missing = await mgw(['usage', '--data', `${folder.path}/nowhere`]);
-    assert.deepEqual([missing.exitCode, /there is no such ledger/.test(missing.stderr)], [1, true]);
+    assert.deepEqual([missing.exitCode, /no such ledger/.test(missing.stderr)], [1, true]);
     await folder.write('broken/ledger.db', 'this is no database, and never was one');
     assert.match((await mgw(['usage', '--data', `${folder.path}/broken`])).stderr, /cannot be read as a ledger/);
     assert.match(

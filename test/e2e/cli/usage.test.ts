@@ -32,7 +32,7 @@ describe('help', () => {
         'help',
       ],
     );
-    assert.match(all.stdout, /Exit codes: 0 ok, 1 failed, 64 the command line is wrong/);
+    assert.match(all.stdout, /Exit codes: 0 success, 1 failure, 64 invalid command line/);
     assert.equal(helpRun.stdout, run.stdout);
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
     assert.deepEqual(flags, [
@@ -87,11 +87,11 @@ describe('usage', () => {
   const wrong: [args: string[], said: RegExp, env?: Record<string, string>][] = [
     [[], /Usage: mgw/],
     [['frobnicate'], /unknown command 'frobnicate'/],
-    [['operator', '--watch-namespaces', 'team-a,No Name'], /It must be a namespace/],
+    [['operator', '--watch-namespaces', 'team-a,No Name'], /It must be the name of a namespace/],
     [['operator', '--insecure-xds', '--xds-listen', ':18000'], /only on a loopback address/],
-    [['operator', '--ledger', 'file:x.db'], /a file belongs to one process/],
-    [['operator', '--usage-labels', 'cost-center,=x'], /"=x" is not a label's name/],
-    [['run', '--config', '.', '--usage-labels', 'a,b,c,d,e,f,g,h,i'], /There may be 8 labels, not 9/],
+    [['operator', '--ledger', 'file:x.db'], /a ledger file is open in one process only/],
+    [['operator', '--usage-labels', 'cost-center,=x'], /"=x" is not the name of a label/],
+    [['run', '--config', '.', '--usage-labels', 'a,b,c,d,e,f,g,h,i'], /At most 8 labels are allowed, not 9/],
     [['usage', '--by', 'colour'], /It must be key, account, namespace, group, model or label:NAME/],
     [['run'], /required option '--config <DIR>'/],
     [['run', '--config', '.', '--frob'], /unknown option '--frob'/],
@@ -105,7 +105,7 @@ describe('usage', () => {
     [['run', '--config', '.'], /MGW_MAX_BODY.*a size such as 64MiB/, { MGW_MAX_BODY: 'huge' }],
     [['run', '--config', '.'], /MGW_LOG_LEVEL.*Allowed choices/, { MGW_LOG_LEVEL: 'loud' }],
     [['validate'], /missing required argument 'DIR'/],
-    [['validate', '.', '--gateway-namespace', 'No Name'], /It must be a namespace/],
+    [['validate', '.', '--gateway-namespace', 'No Name'], /It must be the name of a namespace/],
     [['demo-provider', '--listen', '127.0.0.1:99999'], /It must be an address/],
   ];
   it('exits with 64 and reports what is wrong', async () => {

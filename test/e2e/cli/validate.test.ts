@@ -97,8 +97,8 @@ spec:
   it('reports a missing folder', async () => {
     await using folder = await tempFolder({ 'a.yaml': '' });
     for (const [path, said] of [
-      ['missing', 'there is no such folder'],
-      ['a.yaml', 'it is not a folder'],
+      ['missing', 'no such folder'],
+      ['a.yaml', 'not a folder'],
     ] as const) {
       const { exitCode, stderr } = await mgw(['validate', join(folder.path, path)]);
       assert.deepEqual([exitCode, stderr], [1, `DIR ${join(folder.path, path)}: ${said}\n`]);

@@ -289,7 +289,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       'Ready=False Rejected',
       'Stalled=True Rejected',
     );
-    assert.match(JSON.stringify(refused.status), /Refused by 1 of 3 proxies.*proxy-1: routes\[0\]: too long/);
+    assert.match(JSON.stringify(refused.status), /Rejected by 1 of 3 proxies.*proxy-1: routes\[0\]: too long/);
     fleet.accept('Group model-gateway/late');
     await has('Group', 'late', 'Ready=True Ready');
   });

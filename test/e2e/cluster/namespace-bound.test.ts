@@ -42,7 +42,7 @@ describe.skipIf(missing)('a namespace with too many objects on a Kubernetes API 
   it('has its oldest objects in force; the owners of the others are told', async () => {
     const keys = await decided(KEYS, (ready) => ready > 0 && ready < KEYS.length);
     const told = keys.find(isTold);
-    assert.match(JSON.stringify(told?.status), /take more memory than the operator gives to one namespace/);
+    assert.match(JSON.stringify(told?.status), /exceed the memory limit for one namespace/);
     assert.ok(isReady(await cluster.get('ApiKey', 'team-b', 'ci')), 'the first stays');
   });
 

@@ -141,7 +141,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
       () => apiKey('blocked'),
       (object) => conditionsOf(object).includes('Ready=False SecretTaken'),
     );
-    assert.match(JSON.stringify(blocked.status), /The Secret \\"mine\\" exists, but was not made for this ApiKey/);
+    assert.match(JSON.stringify(blocked.status), /The Secret \\"mine\\" exists, but was not created for this ApiKey/);
     assert.deepEqual(Object.keys((await cluster.get('Secret', 'team-a', 'mine')).data), ['password']);
   });
 
@@ -155,7 +155,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     );
     assert.match(
       JSON.stringify(waiting.status),
-      /in a cluster it also needs the label modelgateway.dev\/api-key: given/,
+      /in a cluster the Secret also needs the label modelgateway.dev\/api-key: given/,
     );
     await cluster.admin.call('POST', SECRETS, {
       metadata: { name: 'given-key', labels: { 'modelgateway.dev/api-key': 'given' } },
@@ -269,7 +269,7 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
       assert.deepEqual(Object.keys(status), ['conditions'], 'only what the definition begins with');
       assert.deepEqual(
         status.conditions.map(({ message }: { message: string }) => message),
-        ['No operator has looked at it yet.'],
+        ['Waiting for the operator.'],
       );
     }
     assert.equal(await cluster.get('Secret', 'team-b', 'theirs-key'), undefined);

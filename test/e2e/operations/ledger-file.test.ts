@@ -159,7 +159,7 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
   beforeAll(async () => {
     folder = await tempFolder();
     demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
-    const [, url = ''] = await demo.until(/the demo provider answers on (\S+)/);
+    const [, url = ''] = await demo.until(/the demo provider is listening on (\S+)/);
     await cp(QUICKSTART, at('manifests'), { recursive: true });
     const platform = at('manifests', 'platform.yaml');
     await writeFile(platform, (await readFile(platform, 'utf8')).replaceAll('http://127.0.0.1:4010', url));

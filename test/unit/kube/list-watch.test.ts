@@ -212,7 +212,7 @@ describe('a list-watch', () => {
       await clock.pass(0);
     };
     await fail();
-    assert.match(watch.problem ?? '', /does not answer.*ECONNREFUSED/);
+    assert.match(watch.problem ?? '', /does not respond.*ECONNREFUSED/);
     const waits: number[] = [];
     for (let i = 0; i < 9; i++) {
       let waited = 0;

@@ -146,7 +146,7 @@ apiVersion: modelgateway.dev/v1alpha1
     const account =
       'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: b}\nspec: {}\n';
     assert.deepEqual(await problemsOf(`${account}---\n${account}`), [
-      'test.yaml:6: error: Account b/a: is there twice: already in test.yaml:1',
+      'test.yaml:6: error: Account b/a: duplicate object: already in test.yaml:1',
     ]);
     const load = newLoader();
     const problems = await load([
@@ -154,7 +154,7 @@ apiVersion: modelgateway.dev/v1alpha1
       { path: 'two.yaml', text: `\n\n${account}` },
     ]).diagnose();
     assert.deepEqual(problems.map(formatDiagnostic), [
-      'two.yaml:3: error: Account b/a: is there twice: already in one.yaml:1',
+      'two.yaml:3: error: Account b/a: duplicate object: already in one.yaml:1',
     ]);
   });
 
@@ -402,7 +402,7 @@ describe('objects for other programs', () => {
       assert.deepEqual([loaded.isValid, loaded.origins.size, loaded.warnings.length], [true, 0, 1]);
       const [warning] = loaded.warnings;
       assert.deepEqual([warning?.severity, warning?.line], ['Warning', 3]);
-      assert.ok(warning?.message.startsWith('left out: ') && warning?.message.includes(name));
+      assert.ok(warning?.message.startsWith('ignored: ') && warning?.message.includes(name));
     });
   test('are not lists, nor mistaken kinds of the gateway', async () => {
     assert.match(

@@ -213,7 +213,7 @@ test('reports a first snapshot that the proxy refuses at the lines of its object
         {
           line: 18,
           object: 'Account team/team',
-          message: 'refused by the proxy: too rich',
+          message: 'rejected by the proxy: too rich',
         },
       ],
     );
@@ -246,7 +246,7 @@ test("keeps statuses' last spending if the ledger does not respond", async (t) =
   const unavailable = () => Promise.reject(new LedgerUnavailable('gone'));
   const { operator, logs } = await start(t, { ledger: { readKey: unavailable, readAccount: unavailable } });
   assert.equal((await operator.statuses()).length, 5);
-  assert.match(JSON.stringify(logs), /ledger does not answer/);
+  assert.match(JSON.stringify(logs), /ledger does not respond/);
 });
 
 test('generates a key even if printing it fails, and logs none', async (t) => {

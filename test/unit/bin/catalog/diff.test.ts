@@ -231,7 +231,7 @@ spec: {type: Automatic, priceRatio: "${ratio}", members: [{name: vip}]}
     const table = formatDiff(found, 'table', 30);
     assert.ok(
       table.startsWith(
-        '1 call of the last 30 days: 2000.01 by the old prices, 1500.00 by the new ones (-500.01 (-25.0 %))\n',
+        '1 call of the last 30 days: 2000.01 at the old prices, 1500.00 at the new prices (-500.01 (-25.0 %))\n',
       ),
       table,
     );
@@ -240,7 +240,7 @@ spec: {type: Automatic, priceRatio: "${ratio}", members: [{name: vip}]}
     assert.match(markdown, /\| a b \| 1 \| 2000\.01 \| 1500\.00 \|/);
     assert.ok(
       markdown.includes(
-        '### Without a price by the new catalogs\n\n| What | Calls |\n| --- | --- |\n| webSearch | 1 |',
+        '### Without a price in the new catalogs\n\n| What | Calls |\n| --- | --- |\n| webSearch | 1 |',
       ),
       markdown,
     );

@@ -141,8 +141,8 @@ describe("LiteLLM's list", () => {
         regions: { us: '1.1' },
       },
     ]);
-    assert.ok(remarks.includes('gpt-5.4: not carried over: regional_processing_uplift_multiplier_us'), String(remarks));
-    const workedOut = 'claude-opus-4-8: above 200000: the list has no price of cacheRead, which is worked out';
+    assert.ok(remarks.includes('gpt-5.4: not imported: regional_processing_uplift_multiplier_us'), String(remarks));
+    const workedOut = 'claude-opus-4-8: above 200000: no price of cacheRead in the list; calculated as';
     assert.ok(remarks.some((remark) => remark.startsWith(workedOut)));
   });
 
@@ -168,11 +168,14 @@ describe("LiteLLM's list", () => {
     const { remarks, missing } = imported(LITELLM, ['gemini-flash', 'free', 'gpt-9', 'opus']);
     assert.deepEqual(missing, ['free', 'gpt-9', 'opus']);
     const said = remarks.join('\n');
-    assert.match(said, /gemini-flash: not carried over: search_context_cost_per_query: a price for each size/);
-    assert.match(said, /gemini-flash: the list has no price of cached input/);
-    assert.match(said, /free: the list says 0: add --allow-free/);
-    assert.match(said, /gpt-9: the list has no such key\.$/m);
-    assert.match(said, /opus: the list has no such key\. It has claude-opus-4-8: name one with --models opus=KEY/);
+    assert.match(said, /gemini-flash: not imported: search_context_cost_per_query: a price for each size/);
+    assert.match(said, /gemini-flash: no price of cached input in the list/);
+    assert.match(said, /free: the price is 0: pass --allow-free/);
+    assert.match(said, /gpt-9: not in the price list\.$/m);
+    assert.match(
+      said,
+      /opus: not in the price list\. Similar keys: claude-opus-4-8\. Choose one with --models opus=KEY/,
+    );
   });
 
   test('has no multiplier for a tier that prices what the standard tier does not', () => {
@@ -198,19 +201,19 @@ describe("LiteLLM's list", () => {
       serviceTiers: { priority: { multiplier: '2' } },
       regions: { us: '1.1' },
     });
-    const zero = 'the list says 0: add --allow-free if it is meant';
+    const zero = 'the price is 0: pass --allow-free to accept it';
     assert.deepEqual(remarks, [
-      'm: not carried over: provider_specific_entry.eu: "-1" is not a price',
-      'm: not carried over: provider_specific_entry.turbo',
-      'm: not carried over: tiered_pricing',
-      `m: not carried over: output: ${zero}`,
-      `m: not carried over: cacheRead: ${zero}`,
-      `m: not carried over: above 200000 output: ${zero}`,
-      `m: not carried over: service tier priority cacheRead: ${zero}`,
-      `m: not carried over: service tier fast: ${zero}`,
-      `m: not carried over: webSearchUsd: ${zero}`,
-      'm: the list has no price of output: it costs what input does',
-      'm: the list has no price of cached input: it costs what input does',
+      'm: not imported: provider_specific_entry.eu: "-1" is not a price',
+      'm: not imported: provider_specific_entry.turbo',
+      'm: not imported: tiered_pricing',
+      `m: not imported: output: ${zero}`,
+      `m: not imported: cacheRead: ${zero}`,
+      `m: not imported: above 200000 output: ${zero}`,
+      `m: not imported: service tier priority cacheRead: ${zero}`,
+      `m: not imported: service tier fast: ${zero}`,
+      `m: not imported: webSearchUsd: ${zero}`,
+      'm: no price of output in the list: the price of input applies',
+      'm: no price of cached input in the list: the price of input applies',
     ]);
     const free = imported(text, ['m'], { allowFree: true }).parsed?.spec.models[0];
     assert.deepEqual(free?.['usdPerMillion'], { input: '1', output: '0', cacheRead: '0' });
@@ -298,8 +301,8 @@ test("OpenRouter's list goes over from strings per token; a price that varies is
     },
   ]);
   assert.deepEqual(missing, ['auto']);
-  assert.ok(remarks.includes('gpt-5.4: not carried over: pricing.request'));
-  assert.ok(remarks.includes('auto: not carried over: pricing.prompt: "-1" is not a price'));
+  assert.ok(remarks.includes('gpt-5.4: not imported: pricing.request'));
+  assert.ok(remarks.includes('auto: not imported: pricing.prompt: "-1" is not a price'));
 });
 
 test("Portkey's list goes over from cents per token; 0 for a class is no price", () => {
@@ -311,15 +314,15 @@ test("Portkey's list goes over from cents per token; 0 for a class is no price",
     usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' },
     perUse: { webSearchUsd: '0.01' },
   });
-  assert.ok(remarks.includes('gpt-5.4: not carried over: additional_units.gpu_hour'));
-  assert.ok(remarks.includes('gpt-5.4: not carried over: custom_pricing'));
+  assert.ok(remarks.includes('gpt-5.4: not imported: additional_units.gpu_hour'));
+  assert.ok(remarks.includes('gpt-5.4: not imported: custom_pricing'));
 });
 
 test('what is no list is said to be none', () => {
   for (const [text, words] of [
-    ['{', /it is not JSON/],
-    ['[]', /no list of openrouter, litellm/],
+    ['{', /not valid JSON/],
+    ['[]', /not a price list of openrouter, litellm/],
   ] as const)
     assert.throws(() => openList(text), words);
-  assert.throws(() => openList(LITELLM, 'openrouter'), /no list of openrouter/);
+  assert.throws(() => openList(LITELLM, 'openrouter'), /not a price list of openrouter/);
 });

@@ -49,7 +49,7 @@ const LISTS: readonly {
   { kind: 'portkey', text: portkeyText(), templates: PORTKEY, counts: { taken: 75, missing: 50, refused: 125 } },
 ];
 
-const REFUSED = /^(.+?): not carried over: ([^:]+)/;
+const REFUSED = /^(.+?): not imported: ([^:]+)/;
 
 describe.each(LISTS)('the whole list of $kind', ({ kind, text, templates, keyOf = (_, key) => key, counts }) => {
   const source = openList(text);

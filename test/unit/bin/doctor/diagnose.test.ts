@@ -37,7 +37,7 @@ describe("a provider's answer", () => {
     for (const status of [301, 304, 307, 308]) {
       const { problem, message } = diagnose({ status, code: '', message: '' });
       assert.equal(problem, 'Address');
-      assert.match(message, /answers with a redirect, .*check baseUrl/);
+      assert.match(message, /responds with a redirect, .*check baseUrl/);
     }
   });
   it('is not a fault of the configuration if it may be temporary', () => {

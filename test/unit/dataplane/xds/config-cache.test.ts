@@ -67,7 +67,7 @@ describe('the configuration cache', { timeout: 120_000 }, () => {
       await using proxy = await testProxy(NOWHERE, { cache });
       assert.equal(proxy.installs(), 0, name);
       assert.ok(
-        proxy.logs.some((line) => line.includes('cannot be used')),
+        proxy.logs.some((line) => line.includes('cannot use the configuration cache')),
         name,
       );
     }

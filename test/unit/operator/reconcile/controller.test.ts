@@ -134,7 +134,7 @@ test('ignores a new proxy for two seconds, but not a refusal', async () => {
   controller.progressed([ID]);
   assert.equal(
     programmed(),
-    'False Rejected: Refused by 1 of 3 proxies, which go on with the last good version. p3: too long',
+    'False Rejected: Rejected by 1 of 3 proxies, which continue with the last good version. p3: too long',
   );
   await controller.stop();
 });

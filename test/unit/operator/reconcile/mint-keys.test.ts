@@ -232,7 +232,7 @@ test("Provided keys, other gateways' keys and Secrets among the manifests are ne
     `labels: {${labels}}}\nstringData: {apiKey: ${generateKey()}}\n`;
   await mint(manifests({ extra: secret('') }));
   const { failures } = await mint(manifests({ rotation: 2, extra: secret('modelgateway.dev/api-key: ci') }));
-  assert.match(failures.get('team-a/ci') ?? '', /among the manifests/);
+  assert.match(failures.get('team-a/ci') ?? '', /in the folder of manifests/);
   assert.deepEqual([told, await readdir(join(data, 'secrets'))], [[], []]);
 });
 

@@ -128,8 +128,8 @@ describe('a proxy that is connected to no operator', () => {
     );
     assert.equal(
       see({ version: 'v2', missing: ['gateway-x'] }),
-      'Unknown ProxyNotConnected: Acknowledged by 1 of 2 proxies; gateway-x is not connected, and goes on with its last ' +
-        'good state.',
+      'Unknown ProxyNotConnected: Acknowledged by 1 of 2 proxies; gateway-x is not connected and continues with its last ' +
+        'good configuration.',
     );
     assert.equal(
       see({ version: 'v2', connected: 2, acknowledged: 2 }),
@@ -186,7 +186,10 @@ describe('a proxy that is connected to no operator', () => {
   it('is one of many, of which some are named', () => {
     const { see, evaluator } = setUp();
     const missing = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    assert.match(see({ missing }), /1 of 8 proxies; a, b, c, d, e and 2 more are not connected, and go on with their/);
+    assert.match(
+      see({ missing }),
+      /1 of 8 proxies; a, b, c, d, e and 2 more are not connected and continue with their/,
+    );
     evaluator.stop();
   });
 });

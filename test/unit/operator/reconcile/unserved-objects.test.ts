@@ -25,7 +25,7 @@ describe('an object whose gateway has no operator', () => {
   it('is reported after a minute without a status, with the gateway that was probably meant', () => {
     const [found, ...others] = unserved(60_000);
     assert.equal(found?.id, 'Account team-a/typo');
-    assert.match(found.message, /"model-gatway"\. Did you mean "model-gateway"\?$/);
+    assert.match(found.message, /"model-gatway" of spec\.gatewayNamespace\. Did you mean "model-gateway"\?$/);
     assert.deepEqual(others, []);
   });
   it('is not reported while its operator may still respond, nor afterwards', () => {

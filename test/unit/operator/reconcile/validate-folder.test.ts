@@ -31,10 +31,10 @@ test('warns of a missing Secret, since Secrets may be elsewhere', async (t) => {
     'b-team.yaml': ACCOUNT + key('generated') + key('provided', ', key: {type: Provided}'),
   });
   assert.deepEqual(brief(problems), [
-    'Warning a-platform.yaml:6 ModelRoute model-gateway/openai Channel "direct" is left out: the Secret "openai" ' +
-      'does not exist in model-gateway. No channel is left to serve its models.',
+    'Warning a-platform.yaml:6 ModelRoute model-gateway/openai Channel "direct" is ignored: the Secret "openai" ' +
+      'does not exist in model-gateway. No channel is left.',
     'Warning b-team.yaml:11 ApiKey team/provided Waiting for the Secret "provided-key" with the key in its entry ' +
-      '"apiKey"; in a cluster it also needs the label modelgateway.dev/api-key: provided.',
+      '"apiKey"; in a cluster the Secret also needs the label modelgateway.dev/api-key: provided.',
   ]);
 });
 
@@ -68,8 +68,8 @@ spec:
   - {name: film, vendor: A, quotaType: Request, perSecondUsd: "0.1"}
 `;
   assert.deepEqual(brief(await validate(t, { 'a.yaml': manifests })), [
-    'Warning a.yaml:13 PriceCatalog model-gateway/media perSecondUsd of model "picture" counts for no call: ' +
-      'no route has Videos among its endpoints',
+    'Warning a.yaml:13 PriceCatalog model-gateway/media perSecondUsd of model "picture" has no effect: ' +
+      'no route has Videos in its endpoints',
   ]);
 });
 
@@ -143,7 +143,7 @@ spec: {routes: [{routeSelector: {}}]}
     /^b\.yaml:11 ApiKey team\/typo: The Group "main" has no model "gtp"/,
     /^c\.yaml:1 Group model-gateway\/narrow: .*"nowhere" does not exist.*model "gtp".*channel "drect"/,
     /^c\.yaml:6 Group model-gateway\/smart: The member "ghost" does not exist/,
-    /^c\.yaml:11 PriceCatalog model-gateway\/zweite: The PriceCatalog model-gateway\/acme goes before/,
+    /^c\.yaml:11 PriceCatalog model-gateway\/zweite: The PriceCatalog model-gateway\/acme takes precedence/,
     /^c\.yaml:16 Group team\/lost: .*"model-gateway"/,
   ];
   assert.equal(errors.length, expected.length, errors.join('\n'));
@@ -180,7 +180,7 @@ test('reports a weak key and a duplicate one as errors', async (t) => {
     errors.map(({ object }) => object),
     ['ApiKey team/weak', 'ApiKey team/z'],
   );
-  assert.match(errors[0]?.message ?? '', /8 characters, and at least 32/);
+  assert.match(errors[0]?.message ?? '', /8 characters; at least 32/);
   assert.match(errors[1]?.message ?? '', /team\/x has the same key/);
 });
 
@@ -190,9 +190,9 @@ test('reports a path that is not a folder', async () => {
 });
 
 test('warns of a folder without objects, and of what is left out', async (t) => {
-  assert.deepEqual(brief(await validate(t, {})), ['Warning :0  it has no objects']);
+  assert.deepEqual(brief(await validate(t, {})), ['Warning :0  the folder has no objects']);
   assert.deepEqual(brief(await validate(t, { 'kustomization.yaml': 'resources: []\n', 'empty.yaml': '' })), [
-    'Warning :0  it has no objects',
-    'Warning kustomization.yaml:1  left out: only kustomize reads it; what it patches or generates is not applied here',
+    'Warning :0  the folder has no objects',
+    'Warning kustomization.yaml:1  ignored: only kustomize reads this file; its patches and generators are not applied here',
   ]);
 });

@@ -83,7 +83,7 @@ describe("the gateway's own key", () => {
     const path = join(folder.path, 'data', 'gateway-key');
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     await writeFile(path, 'short');
-    await assert.rejects(openGatewayKey(join(folder.path, 'data')), /does not hold a key of 32 bytes/);
+    await assert.rejects(openGatewayKey(join(folder.path, 'data')), /does not contain a key of 32 bytes/);
     assert.equal(await readFile(path, 'utf8'), 'short');
   });
 

@@ -14,14 +14,14 @@ function reasonsOf(refusals: Parameters<typeof refusalConditions>[0]): readonly 
 
 describe('a provider that cannot be reached', () => {
   for (const [connectError, reason, advice] of [
-    ['ENOTFOUND', 'HostNotFound', /DNS knows no such host/],
+    ['ENOTFOUND', 'HostNotFound', /the host does not exist in DNS/],
     ['ECONNREFUSED', 'ConnectionRefused', /nothing listens/],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'TlsFailed', /certificate/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'TlsFailed', /certificate/],
-    ['UND_ERR_CONNECT_TIMEOUT', 'ConnectTimedOut', /in time/],
+    ['UND_ERR_CONNECT_TIMEOUT', 'ConnectTimedOut', /timed out/],
     ['EHOSTUNREACH', 'ConnectFailed', /network policies/],
-    ['PROXY_407', 'ForwardProxyFailed', /asks for a credential.*HTTPS_PROXY/],
-    ['PROXY_403', 'ForwardProxyFailed', /forward proxy answers 403/],
+    ['PROXY_407', 'ForwardProxyFailed', /requires a credential.*HTTPS_PROXY/],
+    ['PROXY_403', 'ForwardProxyFailed', /forward proxy responds with 403/],
     ['PROXY_ECONNREFUSED', 'ForwardProxyFailed', /forward proxy cannot be reached/],
   ] as const) {
     it(`is reported with the reason of ${connectError}`, () => {
@@ -95,7 +95,7 @@ describe('a provider that refuses', () => {
     for (const status of [301, 304, 307, 308]) {
       assert.deepEqual(reasonsOf([{ channel: 'a', status, atMs: 1 }]), ['Redirected']);
       const [{ message } = { message: '' }] = refusalConditions([{ channel: 'a', status, atMs: 1 }]);
-      assert.match(message, new RegExp(`^Channel "a": the provider answers with a redirect \\(${status}\\)`));
+      assert.match(message, new RegExp(`^Channel "a": the provider responds with a redirect \\(${status}\\)`));
     }
     assert.deepEqual(refusalConditions([]), []);
   });

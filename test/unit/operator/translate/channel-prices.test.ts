@@ -34,7 +34,7 @@ describe("a channel's own price", () => {
     const { statuses, snapshot } = translate(resourcesOf(text), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
     assert.deepEqual(statuses.find(({ name }) => name === 'acme')?.remark, {
       reason: 'ChannelNotFound',
-      message: 'No ModelRoute has the channel "openai/drect"; the other prices count.',
+      message: 'No ModelRoute has the channel "openai/drect"; the other prices apply.',
     });
     assert.equal(snapshot.catalogs[0]?.sheets.length, 1);
   });
@@ -80,7 +80,7 @@ describe("a channel's own price", () => {
     [
       'of generations for a price of tokens',
       `${TOKEN}, channels: [{channel: r/a, requestUsd: "2"}]`,
-      /requestUsd takes the place of the price's own/,
+      /requestUsd replaces the requestUsd of the model/,
     ],
   ] as const)
     it(`is refused ${what}`, () => assert.match(refusal(model) ?? 'accepted', words));
@@ -130,7 +130,8 @@ describe("a channel's cost", () => {
     assert.equal(result.snapshot.routes[0]?.channels.length, 1);
     assert.deepEqual(conditionOf(result, 'openai')?.unresolved, {
       reason: 'CatalogNotFound',
-      message: 'Channel "direct" serves, but what it costs is unknown: there is no PriceCatalog "nowhere" in force.',
+      message:
+        'Channel "direct" serves calls, but its cost is unknown: the PriceCatalog "nowhere" does not exist or is not Accepted.',
     });
   });
 });

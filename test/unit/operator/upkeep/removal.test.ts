@@ -94,7 +94,7 @@ describe('an operator whose own namespace is being deleted', () => {
     removal.check(); // resources change all the time
     await settled();
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /accounts team: 500.*tried again/);
+    assert.match(lines[0] ?? '', /accounts team: 500.*retrying/);
     state.isDue = false;
     server.state.fails = () => false;
     await clock.pass(10_000);

@@ -34,7 +34,7 @@ describe('sidecar settings', () => {
   for (const [text, words] of [
     ['', /must be a JSON object/],
     ['[]', /must be a JSON object/],
-    ['{}', /image must be there/],
+    ['{}', /image is required/],
     ['{"image": ""}', /image must be/],
     ['{"image": "a b"}', /image must be/],
     ['{"image": "a", "imagePullPolicy": "Often"}', /one of Always/],
@@ -43,8 +43,8 @@ describe('sidecar settings', () => {
     ['{"image": "a", "ipv6": "yes"}', /ipv6 must be/],
     ['{"image": "a", "resources": []}', /resources must be/],
     ['{"image": "a", "env": [{}]}', /env must be/],
-    ['{"image": "a", "replicas": 1}', /there is no setting replicas/],
-    ['{"image": "a", "toString": 1}', /there is no setting toString/],
+    ['{"image": "a", "replicas": 1}', /unknown setting replicas/],
+    ['{"image": "a", "toString": 1}', /unknown setting toString/],
   ] as const)
     it(`refuse ${text}`, () =>
       assert.throws(

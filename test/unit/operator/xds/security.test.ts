@@ -63,7 +63,7 @@ const IDENTITIES: Readonly<Record<string, Identity | AuthenticationRefusal>> = {
   proxy: { namespace: 'model-gateway', serviceAccount: 'proxy', podName: 'proxy-1' },
   operator: { namespace: 'model-gateway', serviceAccount: 'operator', podName: 'operator-1' },
   stranger: { namespace: 'elsewhere', serviceAccount: 'proxy', podName: 'x' },
-  nobody: { refused: 'Unavailable', message: 'the API server could not be asked about the token' },
+  nobody: { refused: 'Unavailable', message: 'cannot verify the token at the API server' },
 };
 
 function security(tls: ManagedCertificates, token = 'operator'): DistributionSecurity {
@@ -180,7 +180,7 @@ describe('a token', () => {
     fails = true;
     assert.deepEqual(await authenticate('t'), {
       refused: 'Unavailable',
-      message: 'the API server could not be asked about the token',
+      message: 'cannot verify the token at the API server',
     });
     fails = false;
     assert.equal('refused' in (await authenticate('t')), false);

@@ -93,7 +93,7 @@ test('marks an unusable object Invalid with all errors, and so do objects that r
     assert.equal(refusalOf(result, kind, name)?.reason, 'Invalid', `${kind} ${name}`);
   assert.match(refusalOf(result, 'Account', 'b')?.message ?? '', /^spec\.grants: /);
   assert.equal(refusalOf(result, 'ApiKey', 'k')?.reason, 'GroupNotAccepted');
-  assert.match(refusalOf(result, 'ApiKey', 'k')?.message ?? '', /The Account "b" is not Accepted itself\./);
+  assert.match(refusalOf(result, 'ApiKey', 'k')?.message ?? '', /The Account "b" is not Accepted\./);
   assert.equal(refusalOf(result, 'Group', 'auto')?.reason, 'MemberNotAccepted');
   assert.equal(result.statuses.find(({ name }) => name === 'direct')?.notReady?.reason, 'RouteNotAccepted');
   assert.deepEqual(

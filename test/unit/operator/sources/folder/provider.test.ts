@@ -220,7 +220,7 @@ test('keeps the last good state while a file is empty, until it has content agai
   await writeFile(a, account('a'));
   await writeFile(b, account('b'));
   const reports = await provide(t, folder, () => Promise.resolve());
-  const gone = [`${a}: error: its whole content is gone; delete the file to delete its objects`];
+  const gone = [`${a}: error: the file is empty; delete the file to delete its objects`];
   for (const nothing of ['', '\n \n']) {
     await writeFile(a, nothing);
     assert.deepEqual(messagesOf(await reports.next()), gone);
@@ -243,7 +243,7 @@ test('keeps the last good state of a folder in which nothing is left, unless tha
   const reports = await provide(t, folder);
   await rm(join(folder, 'mounted'), { recursive: true });
   assert.deepEqual(messagesOf(await reports.next()), [
-    `${folder}: error: all 1 objects are gone; start the gateway again if that is meant`,
+    `${folder}: error: all 1 objects were removed; restart the gateway if this is intended`,
   ]);
   assert.deepEqual(namesOf(reports.provider.resources), ['a=1']);
   await reports.provider.refresh();
@@ -252,7 +252,7 @@ test('keeps the last good state of a folder in which nothing is left, unless tha
   assert.deepEqual((await reports.next()).problems, []);
   assert.deepEqual(
     (await reports.next()).warnings?.map(({ message }) => message),
-    ['it has no objects'],
+    ['the folder has no objects'],
   );
   assert.deepEqual(namesOf((await reports.next()).resources), []);
 });
@@ -292,9 +292,9 @@ test('leaves out what is for other programs, and says so once', async (t) => {
   await writeFile(join(folder, 'kustomization.yaml'), 'resources: [a.yaml]\n');
   const reports = await provide(t, folder);
   assert.deepEqual((await reports.next()).warnings?.map(formatDiagnostic), [
-    `${join(folder, 'a.yaml')}:6: warning: left out: ConfigMap of Kubernetes is not for the gateway`,
-    `${join(folder, 'kustomization.yaml')}:1: warning: left out: only kustomize reads it; what it patches or ` +
-      'generates is not applied here',
+    `${join(folder, 'a.yaml')}:6: warning: ignored: ConfigMap of Kubernetes is not for the gateway`,
+    `${join(folder, 'kustomization.yaml')}:1: warning: ignored: only kustomize reads this file; its patches and ` +
+      'generators are not applied here',
   ]);
   await writeFile(join(folder, 'b.yaml'), account('b'));
   assert.deepEqual(namesOf((await reports.next()).resources), ['a=1', 'b=1']);
