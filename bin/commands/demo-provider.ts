@@ -19,7 +19,7 @@ export function demoProviderCommand(ended: (exitCode: number) => void): Command 
         'Responds to OpenAI and Anthropic requests by rule, to try the gateway without a provider account. The ' +
           'base URL for OpenAI is http://ADDRESS/v1, for Anthropic http://ADDRESS.',
         'Words in a prompt cause failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200". See ' +
-          'docs/demo-provider.md for the full list.',
+          'docs/reference/demo-provider.md for the full list.',
       ),
     )
     .addOption(

@@ -27,7 +27,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
           'object whether the proxies have applied it.',
         'Several replicas can run: all of them serve proxies, and the leader writes to the API server. On ' +
           'SIGTERM, another replica takes over the lead at once; the proxies keep their configuration.',
-        'Each flag can also be set by its environment variable. docs/kubernetes.md has the manifests and the ' +
+        'Each flag can also be set by its environment variable. docs/guides/kubernetes.md has the manifests and the ' +
           'required RBAC rules.',
       ),
     )
@@ -129,7 +129,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--envoy-xds-listen <ADDRESS>',
-        'address for the xDS of Envoys in front of the fleet (default: none); see docs/envoy.md',
+        'address for the xDS of Envoys in front of the fleet (default: none); see docs/guides/envoy.md',
       ).argParser(parseAddress),
     )
     .addOption(
@@ -149,7 +149,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--webhook-listen <ADDRESS>',
-        'address of the sidecar webhook (default: none); see docs/sidecar.md',
+        'address of the sidecar webhook (default: none); see docs/guides/sidecar.md',
       ).argParser(parseAddress),
     )
     .addOption(
@@ -172,7 +172,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
       ),
     )
     .addOption(
-      flag('--console <ADDRESS>', 'address of the console (default: none); see docs/console.md').argParser(
+      flag('--console <ADDRESS>', 'address of the console (default: none); see docs/guides/console.md').argParser(
         parseAddress,
       ),
     )

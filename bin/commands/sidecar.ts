@@ -11,7 +11,7 @@ export function sidecarCommand(ended: (exitCode: number) => void): Command {
         'Listens for the calls of an app on the loopback address of the pod, replaces their credential with ' +
           'the key of the pod, and forwards them to the fleet. The key is read from a file, and again when the ' +
           'file changes. The sidecar is ready while it has a key. The webhook of the operator injects it into ' +
-          'pods: docs/sidecar.md.',
+          'pods: docs/guides/sidecar.md.',
         'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once ' +
           'with 1.',
         'Each flag can also be set by its environment variable.',
