@@ -2,3 +2,11 @@
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
+
+let collator: Intl.Collator | undefined;
+
+/** Compares names as people order them (gpt-4 before gpt-10); different names are never equal. */
+export function compareNames(a: string, b: string): number {
+  collator ??= new Intl.Collator('en', { numeric: true });
+  return collator.compare(a, b) || compareText(a, b);
+}

@@ -82,8 +82,8 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Text as HTML shows it. Control characters, which HTML forbids or which reorder what follows (U+202A to U+202E and
- * U+2066 to U+2069), and lone surrogates, which have no UTF-8 form, are shown as the replacement character.
+ * Text as HTML shows it. Control characters that HTML forbids or that reorder what follows (U+202A to U+202E and U+2066
+ * to U+2069), and lone surrogates, which have no UTF-8 form, are shown as the replacement character.
  */
 function escape(text: string): string {
   // Most text is plain, and a long list has much of it.
@@ -92,4 +92,5 @@ function escape(text: string): string {
 }
 
 const PLAIN = /^[\w .,:/$()+–≈-]*$/;
-const SPECIAL = /[&<>"'\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
+/** Line breaks and tabs are the control characters that HTML allows. */
+const SPECIAL = /[&<>"'\p{Cs}\u202A-\u202E\u2066-\u2069]|[^\P{Cc}\n\r\t]/gu;

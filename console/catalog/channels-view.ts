@@ -125,7 +125,7 @@ function channelColumns(route: ModelRoute, view: RoutesView): readonly Column<Ch
 /** The form that probes the channels, below what that costs; in a cluster the command that does. */
 function renderCheck(route: string, { csrf, doctor, gatewayNamespace }: RoutesView): Html {
   const how = doctor
-    ? html`<p>${doctor.costs(route)}</p>
+    ? html`<p class="lines">${doctor.costs(route)}</p>
         ${postForm(
           { action: `/routes/${encodeURIComponent(route)}/check`, csrf, style: '' },
           html`<button type="submit" class="button small">

@@ -6,18 +6,20 @@ import { AccessError } from '../access/access.ts';
 import { channelHealth } from '../queries/channel-health.ts';
 import { readReports } from '../queries/channel-reports.ts';
 import { renderFindings, renderRoutes } from './channels-view.ts';
-import { formText, OWN_OBJECT, queryText } from '../request-schema.ts';
+import { MAX_ID_LENGTH, formText, OWN_OBJECT, queryText } from '../request-schema.ts';
+import { withParameters } from '../paths.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 
-const DONE: Readonly<Record<string, string>> = {
-  drained: 'The channel gets no new calls from now on. Calls that are running there end normally.',
-  used: 'The channel gets calls again.',
+const DONE: Readonly<Record<string, (channel: string) => string>> = {
+  drained: (channel) =>
+    `The channel ${channel} gets no new calls from now on. Calls that are running there end normally.`,
+  used: (channel) => `The channel ${channel} gets calls again.`,
 };
 
-const ROUTES_QUERY = Type.Object({ done: queryText() });
+const ROUTES_QUERY = Type.Object({ done: queryText(), channel: queryText(MAX_ID_LENGTH) });
 const DRAIN_FORM = Type.Object({
   channel: formText(),
   /** "yes": no new calls; otherwise the channel gets calls again. */
@@ -44,9 +46,14 @@ async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_Q
   );
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
-  const done = DONE[query.done ?? ''];
+  const done = hasChannel(routes, query.channel) ? DONE[query.done ?? '']?.(query.channel) : undefined;
   const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
   return { page: { title: 'Routes', active: 'routes', body, styles: ['catalog.css'] } };
+}
+
+/** An address can claim anything. */
+function hasChannel(routes: readonly ModelRoute[], channel: string | undefined): channel is string {
+  return routes.some(({ metadata, spec }) => spec.channels.some(({ name }) => `${metadata.name}/${name}` === channel));
 }
 
 const NOT_YOURS = html`${pageHead({ title: 'Routes' })}
@@ -74,7 +81,8 @@ async function drain(request: DrainRequest): Promise<HandlerResult> {
     generation: Number(generation),
     patch: { spec: { drainedChannels: drainedChannels(modelRoute, channel, drained) } },
   });
-  return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
+  const done = drained ? 'drained' : 'used';
+  return { redirect: withParameters('/routes', { done, channel: `${ref.name}/${channel}` }) };
 }
 
 /** Requires the right to change the route, because a check may cost money. */

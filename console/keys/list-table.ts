@@ -192,7 +192,7 @@ function actions({ apiKey }: KeyFacts, { create, change, remove }: KeyRights): H
     html`<a class="button plain small${tone}" href="${href}">${label}${of}</a>`;
   const mayChange = change.has(namespace);
   return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}${
-    create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING
+    create.includes(namespace) ? link('Duplicate', copyPath(apiKey)) : NOTHING
   }${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}${
     remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING
   }`;

@@ -71,7 +71,7 @@ function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRigh
     lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
     actions: html`${mayChange ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' }) : NOTHING}
       <a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>
-      ${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}
+      ${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Duplicate</a>` : NOTHING}
       ${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}
       ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}`,
   });

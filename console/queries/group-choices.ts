@@ -1,4 +1,5 @@
 /** [P] The options of a key form: groups with their models and ratios, and the accounts that the person may see. */
+import { compareNames } from '#web/compare-text.ts';
 import type { Group, PriceCatalog } from '#crds/types.gen.ts';
 import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
 import type { Resources } from '#objects/resources.ts';
@@ -74,7 +75,7 @@ export function groupChoices(
       if (!admitted && group.metadata.name !== current) return [];
       const models = [...(translated.get(group.metadata.name)?.models ?? [])]
         .filter((model) => priced.has(model))
-        .sort();
+        .sort(compareNames);
       const choice = {
         name: group.metadata.name,
         displayName: group.spec.displayName ?? group.metadata.name,

@@ -1,4 +1,5 @@
 /** [P] The labels of the names of a split, and the filters that show their calls. */
+import { compareNames } from '#web/compare-text.ts';
 import type { ConsoleDeps } from '../route.ts';
 import type { Split, UsagePageFilter } from './usage-query.ts';
 import type { UsageScope } from './usage-scope.ts';
@@ -58,7 +59,7 @@ export function filterOf(name: string, by: Split, { scope }: Pick<Names, 'scope'
 export function modelNames(
   routes: readonly { readonly spec: { readonly models: readonly { readonly name: string }[] } }[],
 ): string[] {
-  return [...new Set(routes.flatMap(({ spec }) => spec.models.map(({ name }) => name)))].sort();
+  return [...new Set(routes.flatMap(({ spec }) => spec.models.map(({ name }) => name)))].sort(compareNames);
 }
 
 export const SHOWN_OF_UID = 8;

@@ -209,7 +209,7 @@ function rowsTable(grants: readonly AccountGrant[]): Html {
   return table<AccountGrant>(
     [
       { title: 'Grant', style: 'wrap', cell: ({ name }) => name },
-      { title: 'Reason', style: 'wrap wide', cell: ({ reason }) => bdiOrDash(reason) },
+      { title: 'Reason', style: 'wrap wide lines', cell: ({ reason }) => bdiOrDash(reason) },
       { title: 'By', style: 'wrap', cell: ({ grantedBy }) => bdiOrDash(grantedBy) },
       { title: 'Date', cell: renderGrantTime },
       { title: 'Amount', num: true, cell: ({ usd }) => exactUsd(usd) },

@@ -2,7 +2,7 @@
  * [P] Sorts and filters rows. Each row gets its exact rank in every column once per price list; the page carries the
  * ranks, so that the browser sorts by whole numbers.
  */
-import { compareText } from '../compare-text.ts';
+import { compareNames } from '../compare-text.ts';
 import { contextOf, usesOf } from './facts.ts';
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
@@ -30,7 +30,6 @@ interface ColumnOrder {
 }
 
 /** Created when first needed, because that takes milliseconds of a start. */
-let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
 const hasRatios = (row: PricingRow): boolean => isToken(row) && !row.isInDollars;
@@ -110,12 +109,6 @@ function rankColumn(rows: readonly PricingRow[], { compare, applies }: ColumnOrd
     previous = row;
   }
   return ranks;
-}
-
-/** Compares names as people order them (gpt-4 before gpt-10); different names are never equal. */
-function compareNames(a: string, b: string): number {
-  collator ??= new Intl.Collator('en', { numeric: true });
-  return collator.compare(a, b) || compareText(a, b);
 }
 
 function compareBigints(a: bigint, b: bigint): number {

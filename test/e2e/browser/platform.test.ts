@@ -115,7 +115,7 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await page.getByText('Draining', { exact: true }).waitFor();
     await inspect('routes-draining');
     await page.getByRole('button', { name: 'Use again direct of openai' }).click();
-    await page.getByText('The channel gets calls again.').waitFor();
+    await page.getByText('The channel openai/direct gets calls again.').waitFor();
   });
 
   test('sees a route as YAML, and the order of groups', async () => {

@@ -261,7 +261,7 @@ describe('routes', () => {
   });
 
   it('drain a channel, and use it again', async () => {
-    assert.equal((await drain('one', 'yes')).location, '/routes?done=drained');
+    assert.equal((await drain('one', 'yes')).location, '/routes?done=drained&channel=openai%2Fone');
     assert.deepEqual(drained(), ['one']);
     // the last channel in use gets a warning
     assert.match((await stand.see('petra', '/routes')).body, /No other channel of this route takes calls/);

@@ -278,7 +278,7 @@ describe('creating a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { markup } = await anna.get('/keys');
-    assert.match(markup, /href="\/keys\/new\?copy=team-a%2Fchat-frontend">Copy</);
+    assert.match(markup, /href="\/keys\/new\?copy=team-a%2Fchat-frontend">Duplicate</);
     await anna.get('/keys/new?copy=team-a%2Fchat-frontend');
     assert.equal((await anna.submit('key-form', {})).status, 303);
     const { spec } = world.apiKey('team-a', 'chat-frontend');
