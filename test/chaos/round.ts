@@ -18,6 +18,7 @@ import type { CallPlan } from './plan.ts';
 import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 import { refusedAsFull } from './refusals.ts';
+import { keepsBooks } from './store.ts';
 import type { LedgerKind } from './store.ts';
 import { contradictedWindows, isShort, windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
@@ -105,7 +106,7 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...strange.map((each) => `the provider was sent ${each}`),
       ...(await world.books.contradictions()),
       ...balance(tally, all),
-      ...contradictedWindows(evidence, { tally, sinceMs: beganMs, config: world.config }),
+      ...contradictedWindows(evidence, { tally, sinceMs: knownSince(world, beganMs), config: world.config }),
       ...(await keysTell(world, round % world.members)),
       ...(await keptTell(world, { ...evidence, memberOf })),
       ...refusedAsFull(evidence, { pauses: evidence.happened.pauses, memberOf }),
@@ -119,6 +120,11 @@ export async function playRound(world: World, seed: number, round: number): Prom
 function beganAnew({ ledger, happened: { kills, drains } }: World): readonly number[] | undefined {
   if (ledger === 'forgetful') return undefined;
   return ledger === 'file' ? [...kills, ...drains.flatMap(({ fromMs, toMs }) => [fromMs, toMs])] : [];
+}
+
+/** A store that was emptied counts too much in a window until the next one that it sees the beginning of. */
+function knownSince({ ledger }: World, beganMs: number): number {
+  return keepsBooks(ledger) ? beganMs : Infinity;
 }
 
 /** One gateway has no leases that others watch, and stands still for so long in fewer rounds. */
