@@ -24,6 +24,7 @@ import { batchBalance, batchEvidence, isOfBatch, playBatches } from './batches/p
 import { judgeSessions } from './sessions/judge.ts';
 import type { SessionEvidence } from './sessions/judge.ts';
 import { isOfSession, playSessions, sessionBalance, sessionEvidence } from './sessions/play.ts';
+import { keepsBooks } from './store.ts';
 import type { LedgerKind } from './store.ts';
 import { contradictedWindows, isShort, windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
@@ -120,7 +121,7 @@ export async function playRound(world: World, seed: number, round: number): Prom
       ...strange.map((each) => `the provider was sent ${each}`),
       ...(await world.books.contradictions()),
       ...balance(tally, all),
-      ...contradictedWindows(evidence, { tally, sinceMs: beganMs, config: world.config }),
+      ...contradictedWindows(evidence, { tally, sinceMs: knownSince(world, beganMs), config: world.config }),
       ...(await keysTell(world, round % world.members)),
       ...(await keptTell(world, { ...evidence, memberOf })),
       ...judgeSessions(sessions),
@@ -138,6 +139,11 @@ export async function playRound(world: World, seed: number, round: number): Prom
 function beganAnew({ ledger, happened: { kills, drains } }: World): readonly number[] | undefined {
   if (ledger === 'forgetful') return undefined;
   return ledger === 'file' ? [...kills, ...drains.flatMap(({ fromMs, toMs }) => [fromMs, toMs])] : [];
+}
+
+/** A store that was emptied counts too much in a window until the next one that it sees the beginning of. */
+function knownSince({ ledger }: World, beganMs: number): number {
+  return keepsBooks(ledger) ? beganMs : Infinity;
 }
 
 /** One gateway has no leases that others watch, and stands still for so long in fewer rounds. */
