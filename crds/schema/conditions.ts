@@ -213,7 +213,7 @@ export const CONDITIONS = {
     onlyWhileTrue: true,
   },
   LimitExhausted: {
-    meaning: 'One of spec.limits is spent; the message says which, and when it starts anew.',
+    meaning: 'One of spec.limits is spent; the message says which, and when it resets.',
     kinds: ['Account'],
     reasons: ['LimitReached'],
     onlyWhileTrue: true,

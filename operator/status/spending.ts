@@ -69,7 +69,7 @@ function limitThresholds(limits: NonNullable<StatusFields['limits']>): Threshold
   const each = limits.map((limit) => {
     const { usd, spentUsd, period, timeZone, resetTime } = limit;
     const window = period === 'Total' ? 'in total' : `for the current ${period} in ${timeZone}`;
-    const reset = resetTime === undefined ? '' : `; it starts anew at ${resetTime}`;
+    const reset = resetTime === undefined ? '' : `; it resets at ${resetTime}`;
     const words = `${spentUsd} of ${usd} USD of this account's limit ${window} are spent${reset}.`;
     return thresholds('Limit', { spent: parseDecimal(spentUsd) ?? 0n, limit: parseDecimal(usd) ?? 0n, words });
   });

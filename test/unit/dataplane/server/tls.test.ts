@@ -78,7 +78,7 @@ describe('the TLS listener', () => {
     await files.poll();
     assert.equal(problems.length, 2);
     assert.match(await ask(second.authority), /200 OK/);
-    await assert.rejects(readTlsFiles(folder), /there must be tls\.crt and tls\.key/);
+    await assert.rejects(readTlsFiles(folder), /tls\.crt and tls\.key must exist/);
     files.stop();
   });
 });

@@ -214,7 +214,7 @@ describe('spending', () => {
       accountSpendingStatus(100n * 10n ** 9n, amounts, limitsStatus(edited, amounts));
     const endOfDay = formatTime(spanAt('Day', NOW_MS, 'Europe/Berlin').endMs);
     const ofDay = (usd: string) =>
-      `0.80 of ${usd} USD of this account's limit for the current Day in Europe/Berlin are spent; it starts anew at ${endOfDay}.`;
+      `0.80 of ${usd} USD of this account's limit for the current Day in Europe/Berlin are spent; it resets at ${endOfDay}.`;
 
     test('warns of one that is low or spent, with when it starts anew', () => {
       assert.deepEqual(statusOf(limited([{ ...day, usd: '1.01' }, total])).conditions, []);
