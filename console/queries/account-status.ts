@@ -1,19 +1,28 @@
 /** [P] An account's status, as lists, filters and pages show it, computed from its current amounts. */
-import { currentReady, isUnderWay } from './conditions.ts';
+import { conditionOf, currentReady, isCurrent, isUnderWay } from './conditions.ts';
 import { isLow } from './low.ts';
-import type { Condition } from '#crds/types.gen.ts';
+import type { Account, Condition } from '#crds/types.gen.ts';
 import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import type { AccountFacts } from './account-facts.ts';
 import type { StatusMark, StatusTone } from './status.ts';
 
 /** Worst first: lists sort in this order. */
-export const ACCOUNT_STATUSES = ['NotAccepted', 'Overdrawn', 'OutOfCredit', 'Low', 'Pending', 'Active'] as const;
+export const ACCOUNT_STATUSES = [
+  'NotAccepted',
+  'Overdrawn',
+  'OutOfCredit',
+  'LimitReached',
+  'Low',
+  'Pending',
+  'Active',
+] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
 export const ACCOUNT_STATUS_LABELS: Readonly<Record<AccountStatus, string>> = {
   NotAccepted: 'Not accepted',
   Overdrawn: 'Overdrawn',
   OutOfCredit: 'Out of credit',
+  LimitReached: 'Limit reached',
   Low: 'Low',
   Pending: 'Pending',
   Active: 'Active',
@@ -23,6 +32,7 @@ const TONES: Readonly<Record<AccountStatus, StatusTone>> = {
   NotAccepted: 'bad',
   Overdrawn: 'bad',
   OutOfCredit: 'bad',
+  LimitReached: 'bad',
   Low: 'warn',
   Pending: 'info',
   Active: 'good',
@@ -56,11 +66,23 @@ function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
     return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
   return (
     outOfCredit(facts, context) ??
+    ofLimit(account, 'LimitExhausted', 'LimitReached') ??
     pending(ready) ??
     (isAccountLow(facts)
       ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
-      : ['Active', ''])
+      : undefined) ??
+    ofLimit(account, 'LimitLow', 'Low') ?? ['Active', '']
   );
+}
+
+/** What the operator says of the account's limits: which one is low or spent, and when it resets. */
+function ofLimit(
+  account: Account,
+  type: 'LimitExhausted' | 'LimitLow',
+  status: 'LimitReached' | 'Low',
+): Reason | undefined {
+  const condition = conditionOf(account, type);
+  return condition?.status === 'True' && isCurrent(condition, account) ? [status, condition.message] : undefined;
 }
 
 function outOfCredit(

@@ -18,6 +18,7 @@ import type { StatusMark, StatusTone } from './status.ts';
 export const KEY_STATUSES = [
   'NotAccepted',
   'AccountOutOfCredit',
+  'AccountLimitReached',
   'LimitReached',
   'Expired',
   'Low',
@@ -30,6 +31,7 @@ export type KeyStatus = (typeof KEY_STATUSES)[number];
 export const KEY_STATUS_LABELS: Readonly<Record<KeyStatus, string>> = {
   NotAccepted: 'Not accepted',
   AccountOutOfCredit: 'Account out of credit',
+  AccountLimitReached: 'Account limit reached',
   LimitReached: 'Limit reached',
   Expired: 'Expired',
   Low: 'Low',
@@ -41,6 +43,7 @@ export const KEY_STATUS_LABELS: Readonly<Record<KeyStatus, string>> = {
 const TONES: Readonly<Record<KeyStatus, StatusTone>> = {
   NotAccepted: 'bad',
   AccountOutOfCredit: 'bad',
+  AccountLimitReached: 'bad',
   LimitReached: 'bad',
   Expired: 'bad',
   Low: 'warn',
@@ -77,7 +80,7 @@ function firstReason(apiKey: ApiKey, context: KeyStatusContext): Reason {
     switchedOff(apiKey) ??
     expired(apiKey, context) ??
     notAccepted(apiKey) ??
-    outOfCredit(apiKey, context) ??
+    refusedByAccount(apiKey, context) ??
     limitReached(apiKey, context) ??
     pending(apiKey) ??
     low(apiKey) ?? ['Active', '']
@@ -103,7 +106,10 @@ function notAccepted(apiKey: ApiKey): Reason | undefined {
   return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
 }
 
-function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, shortage }: KeyStatusContext): Reason | undefined {
+function refusedByAccount(
+  apiKey: ApiKey,
+  { account, cheapestCallNanoUsd, shortage }: KeyStatusContext,
+): Reason | undefined {
   const name = apiKey.spec.accountRef.name;
   const wasRefused = isLatest(apiKey, shortage, { of: 'Account', limitNanoUsd: account?.creditNanoUsd ?? 0n });
   if (!account)
@@ -114,6 +120,7 @@ function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, shortage }:
     cheapestCallNanoUsd: () => cheapestCallNanoUsd(apiKey),
     wasRefused,
   });
+  if (status === 'LimitReached') return ['AccountLimitReached', `Account ${name}: ${message}`];
   return status === 'Overdrawn' || status === 'OutOfCredit'
     ? ['AccountOutOfCredit', `Account ${name}: ${message}`]
     : undefined;

@@ -30,6 +30,14 @@ function accountOf(grants: readonly string[], status?: object): Account {
   return account;
 }
 
+const LIMIT_EXHAUSTED = condition(
+  'LimitExhausted',
+  'True',
+  'LimitReached',
+  "50 of 50 USD of this account's limit for the current Day in UTC are spent; it resets at 2026-11-28T00:00:00Z.",
+);
+const NOT_READY = condition('Ready', 'False', 'LimitReached', LIMIT_EXHAUSTED.message);
+
 const account = (balance: string, status: object = {}) =>
   accountFacts(
     accountOf(['100'], {
@@ -240,6 +248,19 @@ const CASES: readonly Case[] = [
     status: spent('1'),
     is: 'AccountOutOfCredit',
     context: { account: account('0.00001'), cheapestCallNanoUsd: () => 20_000n },
+  },
+  {
+    what: 'a limit of its account is spent',
+    status: spent('1'),
+    context: { account: account('50', { conditions: [NOT_READY, LIMIT_EXHAUSTED] }) },
+    is: 'AccountLimitReached',
+    says: /^Account team-a: 50 of 50 USD .* resets at/,
+  },
+  {
+    what: 'a limit of its account was spent before the account was edited',
+    status: spent('1'),
+    context: { account: account('50', { conditions: [{ ...LIMIT_EXHAUSTED, observedGeneration: 0 }] }) },
+    is: 'Active',
   },
   { what: 'its account is low', status: spent('1'), context: { account: account('5') }, is: 'Active' },
   {
