@@ -41,7 +41,7 @@ function adviceOn(message: string): string {
 function invalidManifests({ diagnostics }: InvalidManifests): CommandFailed {
   const count = diagnostics.filter(({ severity }) => severity === 'Error').length;
   return new CommandFailed(
-    `${diagnostics.map(formatDiagnostic).join('\\n')}\n${count} ${count === 1 ? 'error' : 'errors'} in the ` +
+    `${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'error' : 'errors'} in the ` +
       'manifests: the gateway was not started',
   );
 }

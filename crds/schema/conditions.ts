@@ -41,7 +41,7 @@ export const REASONS = {
   AccountNotAccepted: 'The Account is not Accepted.',
   OtherGateway: 'A referenced object belongs to another gateway; the message names it.',
   SecretNotFound: 'A Secret does not exist.',
-  SecretInvalid: 'A Secret has no such entry, or the value of the entry is invalid.',
+  SecretInvalid: 'A Secret does not have the required entry, or the value of the entry is invalid.',
   CatalogNotFound: 'A PriceCatalog does not exist or is not Accepted.',
   SecretTaken: 'The Secret exists but was not created for this key, so it is not overwritten.',
   RouteNotFound: 'A ModelRoute does not exist.',
@@ -73,7 +73,7 @@ export const REASONS = {
   ForwardProxyFailed: 'A forward proxy cannot connect to a provider; the message has the status or the error code.',
   ConnectFailed: 'The connection to the provider of a channel failed; the message has the error code.',
 
-  SignedIn: 'All channels have signed in.',
+  SignedIn: 'No channel has recently failed to sign in.',
   TokenRefused: 'A token service rejects the sign-in of a channel; the message names the channel and the code.',
   TokenUnavailable: 'A token service cannot be reached; the message names the channel and the error code.',
   IdentityMissing: 'The pod has no identity at the cloud; the message names the channel.',
@@ -85,7 +85,7 @@ export const REASONS = {
   // Money.
   AboveThreshold: 'At least 80 % of the limit is spent.',
   LimitReached: 'The limit is reached.',
-  AllChannelsDrained: 'spec.drainedChannels contains all channels.',
+  AllChannelsDrained: 'spec.drainedChannels contains all usable channels.',
   LimitsDiffer: 'Another ModelRoute declares other limits or inputs for a model; the message names both.',
   PriceNotFound: 'Some models have no price and cannot be called; the message names them.',
 } as const;

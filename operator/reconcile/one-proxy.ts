@@ -36,7 +36,7 @@ export function createOneProxy({ apply, onProgress }: OneProxyOptions): Proxies 
     },
     progress: (id) =>
       behind.has(id)
-        ? { version: '', connected: 1, acknowledged: 0, rejected: [], convergedMs: undefined }
+        ? { version: '', connected: 1, acknowledged: 0, rejected: [], convergedMs: undefined, heldUp: true }
         : { version: '', connected: 1, acknowledged: 1, rejected: [], convergedMs },
   };
 }

@@ -115,7 +115,7 @@ export class ProgrammedEvaluator {
       return {
         status: 'False',
         reason: 'Rejected',
-        message: `Not sent to the proxies, which continue with the last good version: ${fault}`,
+        message: `Rejected, so the proxies continue with the last good version: ${fault}`,
       };
     const progress = this.#deps.progress(id);
     return progress ? this.#withProgress(id, before, progress) : this.#withGracePeriod(id, before, RECONCILING);

@@ -16,6 +16,8 @@ export interface ProxyProgress {
   readonly convergedMs: number | undefined;
   /** The pods of the fleet that are ready and connected to no operator. */
   readonly missing?: readonly string[];
+  /** True if the proxies rejected the configuration with this version because of other objects. */
+  readonly heldUp?: boolean;
 }
 
 const NO_PROXIES: Programming = {
@@ -25,6 +27,9 @@ const NO_PROXIES: Programming = {
     'No proxy is connected. Start the data plane; if it is running, see its logs for why it cannot reach the ' +
     'operator.',
 };
+const HELD_UP =
+  'Other objects were rejected. The proxies continue with the last good configuration, which does not contain this ' +
+  'version.';
 /** The most messages that are shown: most proxies that reject something give the same one. */
 const MAX_WORDS = 3;
 /** The most proxies that are named as not connected. */
@@ -32,7 +37,7 @@ const MAX_NAMES = 5;
 
 export function programmingOf(progress: ProxyProgress | undefined): Programming {
   if (!progress) return RECONCILING;
-  const { connected, acknowledged, rejected, convergedMs, missing = [] } = progress;
+  const { connected, acknowledged, rejected, convergedMs, missing = [], heldUp } = progress;
   const all = connected + missing.length;
   if (rejected.length > 0) return { status: 'False', reason: 'Rejected', message: rejection(progress) };
   if (connected === 0) return NO_PROXIES;
@@ -40,7 +45,7 @@ export function programmingOf(progress: ProxyProgress | undefined): Programming 
     return {
       status: 'Unknown',
       reason: 'Reconciling',
-      message: `Acknowledged by ${acknowledged} of ${all} proxies so far.`,
+      message: heldUp ? HELD_UP : `Acknowledged by ${acknowledged} of ${all} proxies so far.`,
     };
   if (missing.length > 0)
     return {

@@ -70,7 +70,7 @@ function limitThresholds(limits: NonNullable<StatusFields['limits']>): Threshold
     const { usd, spentUsd, period, timeZone, resetTime } = limit;
     const window = period === 'Total' ? 'in total' : `for the current ${period} in ${timeZone}`;
     const reset = resetTime === undefined ? '' : `; it resets at ${resetTime}`;
-    const words = `${spentUsd} of ${usd} USD of this account's limit ${window} are spent${reset}.`;
+    const words = `${spentUsd} of the limit of ${usd} USD ${window} is spent${reset}.`;
     return thresholds('Limit', { spent: parseDecimal(spentUsd) ?? 0n, limit: parseDecimal(usd) ?? 0n, words });
   });
   const spent = each.flatMap((found) => found.spent ?? []);

@@ -274,8 +274,8 @@ function unresolvedOf(
 function drainedOf(channels: readonly Channel[]): Pick<Findings, 'allDrained'> {
   if (channels.length === 0 || !channels.every(({ drained }) => drained)) return {};
   const message =
-    `All channels are drained: ${quoteNames(channels.map(({ name }) => name))}. Callers get 503 with ` +
-    'retry-after unless another route serves the models. Remove a channel from spec.drainedChannels to serve ' +
+    `All usable channels are drained: ${quoteNames(channels.map(({ name }) => name))}. Callers get 503 ` +
+    'with retry-after unless another route serves the models. Remove a channel from spec.drainedChannels to serve ' +
     'calls again.';
   return { allDrained: { reason: 'AllChannelsDrained', message } };
 }

@@ -1,4 +1,7 @@
-/** Generates docs/reference/resources.md from the schemas: every kind with an example, its fields, bounds, defaults and rules. */
+/**
+ * Generates docs/reference/resources.md from the schemas: every kind with an example, its fields, bounds, defaults and
+ * rules.
+ */
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts';
 

@@ -1,4 +1,4 @@
-/** A clock that advances only when a test says so. */
+/** A clock that advances only when a test says so, and other parts of an operator without effects. */
 import type { OperatorClock } from '#runtime/clock.ts';
 import { NOW_MS } from './support.ts';
 
@@ -47,3 +47,11 @@ export async function settled(): Promise<void> {
 
 export const NO_METER = { add: () => undefined, set: () => undefined, observe: () => undefined };
 export const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A watch without events. */
+export async function* quietWatch(_path: string, signal: AbortSignal): AsyncGenerator<never> {
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+  yield* [];
+}

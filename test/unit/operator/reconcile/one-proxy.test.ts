@@ -169,6 +169,7 @@ test("reports the proxy's message on a refused object, keeps the others, and del
     'Ready=Unknown Reconciling',
     'Reconciling=True Reconciling',
   ]);
+  assert.match(status('c')?.conditions[1]?.message ?? '', /^Other objects were rejected\. /);
   await clock.pass(10_000);
   assert.deepEqual(said('b')?.[1], 'Programmed=True Programmed', 'it is in force as it was');
   assert.deepEqual(told, [rejected]);

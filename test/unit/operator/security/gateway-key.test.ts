@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { keepGatewayKey } from '../../../../operator/security/cluster-gateway-key.ts';
-import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
+import { NO_LOG, NO_METER, fakeClock, quietWatch } from '../fake-clock.ts';
 import { openGatewayKey } from '../../../../operator/security/folder-gateway-key.ts';
 import { KubeError } from '#kube/errors.ts';
 import type { KubeClient, KubeJson, KubeRequest } from '#kube/client.ts';
@@ -114,7 +114,7 @@ describe("the gateway's own key", () => {
     const log = { ...NO_LOG, warn: (...line: unknown[]) => void warnings.push(line) };
     const key = keepGatewayKey(
       {
-        client: { ...client, watch: quiet },
+        client: { ...client, watch: quietWatch },
         clock,
         meter: NO_METER,
         log,
@@ -159,11 +159,3 @@ describe("the gateway's own key", () => {
     assert.equal(requests, before);
   });
 });
-
-/** A watch without events. */
-async function* quiet(_path: string, signal: AbortSignal): AsyncGenerator<never> {
-  await new Promise((resolve) => {
-    signal.addEventListener('abort', resolve, { once: true });
-  });
-  yield* [];
-}

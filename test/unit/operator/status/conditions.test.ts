@@ -214,9 +214,9 @@ describe('spending', () => {
       accountSpendingStatus(100n * 10n ** 9n, amounts, limitsStatus(edited, amounts));
     const endOfDay = formatTime(spanAt('Day', NOW_MS, 'Europe/Berlin').endMs);
     const ofDay = (usd: string) =>
-      `0.80 of ${usd} USD of this account's limit for the current Day in Europe/Berlin are spent; it resets at ${endOfDay}.`;
+      `0.80 of the limit of ${usd} USD for the current Day in Europe/Berlin is spent; it resets at ${endOfDay}.`;
 
-    test('warns of one that is low or spent, with when it starts anew', () => {
+    test('warns of one that is low or spent, with when it resets', () => {
       assert.deepEqual(statusOf(limited([{ ...day, usd: '1.01' }, total])).conditions, []);
       const low = statusOf(limited([{ ...day, usd: '1' }, total]));
       assert.deepEqual(low.conditions, [
@@ -229,7 +229,7 @@ describe('spending', () => {
           { ...total, usd: '1' },
         ]),
       );
-      const message = `${ofDay('0.80')} 1.00 of 1.00 USD of this account's limit in total are spent.`;
+      const message = `${ofDay('0.80')} 1.00 of the limit of 1.00 USD in total is spent.`;
       assert.deepEqual(spent.conditions, [
         { type: 'LimitLow', status: 'True', reason: 'AboveThreshold', message },
         { type: 'LimitExhausted', status: 'True', reason: 'LimitReached', message },
@@ -242,7 +242,7 @@ describe('spending', () => {
       const edited = limited([total, { ...day, usd: '0.5' }]);
       const { fields, spent } = recordedSpendingStatus(edited, before, NOW_MS) ?? assert.fail('nothing is recorded');
       assert.deepEqual(fields.limits, limitsStatus(edited, amounts));
-      assert.match(spent?.message ?? '', /0\.80 of 0\.50 USD/);
+      assert.match(spent?.message ?? '', /0\.80 of the limit of 0\.50 USD/);
       // windows that are not recorded, or are over
       const inTokyo = limited([{ usd: '5', period: 'Day', timeZone: 'Asia/Tokyo' }]);
       for (const [object, nowMs] of [
