@@ -1,6 +1,7 @@
 /**
- * [P] Envoy's own errors, in the dialect of the path and the headers as the proxies' errors. Of calls that reached no proxy they say
- * when to try again, as a proxy without its ledger does; a call whose connection broke off may have been billed.
+ * [P] Envoy's own errors, in the dialect that the proxies' errors have by path and headers. For calls that reached no
+ * proxy they say when to try again, as a proxy without its ledger does; a call whose connection broke off may have been
+ * billed.
  */
 import type { AccessLogFilter, LocalReplyConfig, ResponseMapper } from './envoy.gen.ts';
 
