@@ -66,22 +66,30 @@ export function crossesThreshold(desired: StatusBody, live: StatusBody): boolean
   return types(desired) !== types(live);
 }
 
-/** True if the limit itself changed, by a grant or a new quota. */
+/** True if the limits themselves changed, by a grant, a new quota, or an edit of an Account's limits. */
 export function changesLimit(desired: StatusBody, live: StatusBody): boolean {
-  return limitOf(desired) !== limitOf(live);
+  return limitsOf(desired) !== limitsOf(live);
 }
 
-/** True if the limit differs from the one that the live status shows. */
+/** True if the limits differ from those that the live status shows. */
 export function editsLimit(desired: StatusBody, live: StatusBody): boolean {
-  return limitOf(live) !== undefined && changesLimit(desired, live);
+  return limitsOf(live) !== undefined && changesLimit(desired, live);
 }
 
-/** Spent plus remaining; undefined if either is unknown. */
-function limitOf(status: StatusBody): bigint | undefined {
+/** Spent plus remaining, and an Account's limits; undefined if nothing is known of the spending. */
+function limitsOf(status: StatusBody): string | undefined {
   const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) =>
     typeof text === 'string' ? parseDecimal(text) : undefined,
   );
-  return spent === undefined || left === undefined ? undefined : spent + left;
+  if (spent === undefined || left === undefined) return undefined;
+  const { limits } = status;
+  const terms = Array.isArray(limits) ? limits.map(termsOf) : [];
+  return [String(spent + left), ...terms].join();
+}
+
+/** A limit of an Account's status, without what was spent under it. */
+function termsOf({ period, timeZone, usd }: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify([period, timeZone, usd]);
 }
 
 /** True if the status contains any spending. */

@@ -4,7 +4,7 @@
  */
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
 import type { AccountSpending, CalendarWindow, KeySpending, WindowSpending } from '#ledger/spending.ts';
-import { spanAt, windowKindOf } from '#ledger/periods.ts';
+import { spanAt, windowKindOf, windowOf } from '#ledger/periods.ts';
 import { isTimeZone, timeZoneOf } from '#snapshot/time-zone.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import { formatTime } from './conditions.ts';
@@ -14,6 +14,8 @@ import type { Finding, StatusFields } from './findings.ts';
 /** The percentage of a limit from which a status warns. */
 const LOW_PERCENT = 80n;
 const CENTS = 2;
+
+type AccountLimit = NonNullable<Account['spec']['limits']>[number];
 
 /** What spending adds to an object's status. */
 export interface SpendingStatus {
@@ -41,9 +43,11 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
 
 /** The windows of an Account's limits, in their order, without those in total. */
 export function windowsOf({ spec }: Account): CalendarWindow[] {
-  return (spec.limits ?? []).flatMap((limit) =>
-    limit.period === 'Total' ? [] : [{ kind: limit.period, timeZone: timeZoneOf(limit) }],
-  );
+  return (spec.limits ?? []).flatMap((limit) => windowOfLimit(limit) ?? []);
+}
+
+function windowOfLimit(limit: AccountLimit): CalendarWindow | undefined {
+  return windowOf({ window: limit.period, timeZone: timeZoneOf(limit) });
 }
 
 /** An Account's spending, measured against the sum of its grants, and against its limits as limitsStatus gives them. */
@@ -114,7 +118,7 @@ export function limitsStatus(
 /**
  * An edited object's spending by the amounts that its status records, for as long as the ledger has not been read since
  * the edit; undefined if it records none, or those of another period than the key's quota counts in now. An Account's
- * limits are left out if one of them counts in a window that is not recorded.
+ * limits in windows that are not recorded are left out.
  */
 export function recordedSpendingStatus(
   object: Resource,
@@ -129,11 +133,14 @@ function recordedOfAccount(account: Account, recorded: StatusFields, nowMs: numb
   const [credit, spentNanoUsd] = [creditOf(account), amountOf(recorded.spentUsd)];
   if (credit === undefined || spentNanoUsd === undefined) return undefined;
   const spending = { spentNanoUsd, heldNanoUsd: amountOf(recorded.heldUsd) ?? 0n };
-  const windows = windowsOf(account).map((window) => recordedWindow(window, recorded, nowMs));
-  const known = windows.filter((window) => window !== undefined);
-  const isKnown = known.length === windows.length;
-  const limits = isKnown ? limitsStatus(account, { ...spending, windows: known }) : undefined;
-  return accountSpendingStatus(credit, spending, limits);
+  const known = (account.spec.limits ?? []).flatMap((limit) => {
+    const window = windowOfLimit(limit);
+    const spent = window && recordedWindow(window, recorded, nowMs);
+    return window && !spent ? [] : [{ limit, spent }];
+  });
+  const limited = { ...account, spec: { ...account.spec, limits: known.map(({ limit }) => limit) } };
+  const windows = known.flatMap(({ spent }) => spent ?? []);
+  return accountSpendingStatus(credit, spending, limitsStatus(limited, { ...spending, windows }));
 }
 
 /** What a status records of a window, whatever the limit in it was; undefined: nothing, or it has ended. */

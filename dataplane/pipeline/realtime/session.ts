@@ -399,7 +399,10 @@ export class RealtimeSession {
       this.#transcriptions.commit(event.itemId);
       if (!this.#isEnding) await this.#hold.cover();
     }
-    if (event.kind === 'Transcribing') this.#transcriptions.addText(event.itemId, event.textBytes);
+    if (event.kind === 'Transcribing') {
+      this.#transcriptions.addText(event.itemId, event.textBytes);
+      this.#parts.record.produced = true;
+    }
     if (event.kind !== 'Transcribed') return;
     const piece = this.#transcriptions.end(event.itemId);
     if (event.failed || !piece) return;

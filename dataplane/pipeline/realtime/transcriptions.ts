@@ -144,7 +144,8 @@ function worstOf(
   pieces: readonly Piece[],
   candidate: Pick<Candidate, 'target'>,
 ): bigint {
-  const sent = pieces.reduce((sum, { seconds }) => sum + seconds, 0);
+  // without figures, each piece is billed in whole seconds
+  const sent = pieces.reduce((sum, { seconds }) => sum + Math.ceil(seconds), 0);
   const seconds = (Math.floor(sent / SLICE_SECONDS) + 1) * SLICE_SECONDS;
   const tokens = seconds * MAX_AUDIO_TOKENS_PER_SECOND + pieces.length * (TOKENS_PER_ITEM + promptBytes);
   return worstCaseNanoUsd(price, {

@@ -243,17 +243,26 @@ describe('spending', () => {
       const { fields, spent } = recordedSpendingStatus(edited, before, NOW_MS) ?? assert.fail('nothing is recorded');
       assert.deepEqual(fields.limits, limitsStatus(edited, amounts));
       assert.match(spent?.message ?? '', /0\.80 of the limit of 0\.50 USD/);
-      // windows that are not recorded, or are over
-      const inTokyo = limited([{ usd: '5', period: 'Day', timeZone: 'Asia/Tokyo' }]);
-      for (const [object, nowMs] of [
-        [inTokyo, NOW_MS],
-        [edited, NOW_MS + 86_400_000],
-      ] as const) {
-        const unknown = recordedSpendingStatus(object, before, nowMs);
-        assert.deepEqual(
-          [unknown?.fields.limits, unknown?.fields.spentUsd, unknown?.conditions],
-          [undefined, '1.00', []],
-        );
+    });
+
+    test('that a status records keeps its limits beside those in windows that are not recorded, or are over', () => {
+      const inTokyo = { usd: '5', period: 'Day', timeZone: 'Asia/Tokyo' } as const;
+      const exhausted = limited([{ ...day, usd: '0.8' }]);
+      const before = statusOf(exhausted);
+      const kept = recordedSpendingStatus(limited([inTokyo, { ...day, usd: '0.8' }]), before.fields, NOW_MS);
+      assert.deepEqual(
+        [kept?.fields.limits, kept?.conditions, kept?.spent],
+        [before.fields.limits, before.conditions, before.spent],
+      );
+      const cases: readonly [Account, number, readonly string[] | undefined][] = [
+        [limited([inTokyo]), NOW_MS, undefined],
+        [exhausted, NOW_MS + 86_400_000, undefined],
+        [limited([{ ...day, usd: '0.8' }, total]), NOW_MS + 86_400_000, ['Total']],
+      ];
+      for (const [object, nowMs, periods] of cases) {
+        const { fields, conditions } = recordedSpendingStatus(object, before.fields, nowMs) ?? assert.fail();
+        assert.deepEqual([fields.limits?.map(({ period }) => period), fields.spentUsd], [periods, '1.00']);
+        assert.deepEqual(conditions, []);
       }
     });
   });

@@ -245,6 +245,33 @@ test('writes an edit and what remains of its limit together, and then leaves the
   await writer.stop();
 });
 
+test("writes an edit of an Account's limits and what remains of them together, and their spending later", async () => {
+  const { clock, desired, seen, take, writes, writer } = setUp();
+  take('a', {});
+  const want = async (observedGeneration: number, usd: string, spentUsd: string): Promise<void> => {
+    const limits = [{ period: 'Day', timeZone: 'UTC', usd, spentUsd }];
+    desired.set('a', { observedGeneration, spentUsd: '1.00', balanceUsd: '9.00', limits });
+    writer.changed('a');
+    await clock.pass(1000);
+  };
+  writer.start();
+  await want(1, '5.00', '1.00');
+  writes.length = seen.length = 0;
+  await want(1, '5.00', '1.50');
+  assert.deepEqual(writes, []);
+  await want(2, '4.00', '1.50');
+  assert.deepEqual(writes, ['operator a', 'spending a']);
+  const limits = [{ period: 'Day', timeZone: 'UTC', usd: '4.00', spentUsd: '1.50' }];
+  assert.deepEqual(
+    seen.map((status) => [status['observedGeneration'], status['limits']]),
+    [
+      [2, limits],
+      [2, limits],
+    ],
+  );
+  await writer.stop();
+});
+
 test('takes the spending back before the next write, also if that fails at first', async () => {
   let fails = false;
   const setup = setUp();

@@ -103,6 +103,35 @@ describe('a transcription', () => {
     }
   });
 
+  it('makes a session that its provider breaks off one that has brought something', async () => {
+    const rig = await opened();
+    rig.client.push(transcribe({ model: 'writer' }), append(1));
+    await settled();
+    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x' };
+    rig.provider.push(committed('i1'), delta);
+    await settled();
+    rig.provider.leave(1006);
+    await rig.running;
+    assert.deepEqual([rig.progress().costNanoUsd > 0n, rig.record.produced], [true, true]);
+  });
+
+  it('of many short pieces is held for the whole seconds that each is billed', async () => {
+    const rig = await opened();
+    rig.client.push(transcribe({ model: 'minutes' }));
+    for (let piece = 0; piece < 70; piece++) {
+      rig.client.push(append(0.1));
+      await settled();
+      rig.provider.push(committed(`i${piece}`));
+      await settled();
+    }
+    const held = rig.heldNanoUsd();
+    rig.client.leave(1000);
+    await rig.running;
+    const { costNanoUsd } = rig.progress();
+    assert.equal(costNanoUsd, (MINUTE_NANO_USD * 70n) / 60n);
+    assert.ok(held >= costNanoUsd, `${held} of ${costNanoUsd}`);
+  });
+
   it('that comes after its text so far is billed once, by its figures', async () => {
     const rig = await opened();
     const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };

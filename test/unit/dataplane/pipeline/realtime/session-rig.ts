@@ -90,6 +90,7 @@ export interface Rig {
   readonly client: PlayedSocket;
   readonly provider: PlayedSocket;
   readonly session: RealtimeSession;
+  readonly record: Pick<CallRecord, 'produced'>;
   readonly running: ReturnType<RealtimeSession['run']>;
   /** What was last held. */
   readonly heldNanoUsd: () => bigint;
@@ -176,13 +177,15 @@ export function openRig({
   const received = { requestId: 'req', headers: {}, createdMs: 0 };
   const routed = { received, key, keyHash: 'h', call: { model: 'talker' }, offer: {} };
   const admitted = { candidate, routed, bounds: { price: BY_TOKEN }, heldNanoUsd: 0n };
-  const parts = { record: { received } as unknown as CallRecord, admitted, client, provider };
+  const record = { received } as unknown as CallRecord;
+  const parts = { record, admitted, client, provider };
   const session = new RealtimeSession(deps as unknown as PipelineDeps, parts as unknown as SessionParts);
   const running = session.run();
   return {
     client,
     provider,
     session,
+    record,
     running,
     heldNanoUsd: () => heldNanoUsd,
     progress: () => session.bill.progress,
