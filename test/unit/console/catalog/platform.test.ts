@@ -272,6 +272,15 @@ describe('routes', () => {
     assert.equal(drained(), undefined);
   });
 
+  it('say nothing of what an address claims and nobody has done', async () => {
+    const plain = textOf((await stand.see('petra', '/routes')).body);
+    for (const done of ['constructor', 'toString', '__proto__', 'valueOf']) {
+      const { status, body } = await stand.see('petra', `/routes?done=${done}&channel=openai/one`);
+      assert.equal(status, 200, done);
+      assert.equal(textOf(body), plain, done);
+    }
+  });
+
   it('refuse changes by others, of unknown channels, and after a concurrent change', async () => {
     const theirs = await stand.post('alice', '/routes/openai/drain', { channel: 'one', drain: 'yes' }, '/routes');
     assert.equal(theirs.status, 403);
