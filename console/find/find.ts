@@ -41,8 +41,6 @@ interface FoundKind {
 const MAX_LENGTH = 507;
 const FIND_QUERY = Type.Object({ q: queryText(MAX_LENGTH) });
 const MAX_SHOWN = 20;
-/** Of a refused call, among all that are kept. */
-const MAX_REFUSED = 100_000;
 
 async function find(request: PageRequest<{ readonly query: typeof FIND_QUERY }>): Promise<HandlerResult> {
   const text = (request.query.q ?? '').trim();
@@ -68,9 +66,12 @@ async function search(request: Asked, text: string): Promise<FoundKind[]> {
   return kinds.filter(({ found }) => found.length > 0);
 }
 
+/** Other texts are not looked for among the ledger's records, of which all are read. */
+const CALL_ID = /^req_\w+$/;
+
 /** By its whole id, among the ledger's records and the refused calls that are kept. */
 async function findCall(request: Asked, scope: UsageScope, callId: string): Promise<Found[]> {
-  if (!/^[\w-]{8,}$/.test(callId)) return [];
+  if (!CALL_ID.test(callId)) return [];
   const query = callQueryOf(scope, { ...NO_FILTER, sinceMs: 0, untilMs: request.nowMs + 1 });
   const lone = (keyUid: string): string | undefined => {
     const key = scope.keys.get(keyUid);
@@ -103,9 +104,9 @@ async function readRecord({ deps: { usage } }: Asked, query: Query): Promise<Fou
 }
 
 async function readRefused(request: Asked, query: Query, callId: string): Promise<FoundCall | undefined> {
-  const refusals = await readRefusalsOfAll(request, query, MAX_REFUSED);
-  if (typeof refusals === 'string') return undefined;
-  const entry = refusals.latest.find((each) => each.callId === callId);
+  const matches = (entry: { readonly callId: string }): boolean => entry.callId === callId;
+  const refusals = await readRefusalsOfAll(request, query, { most: 1, matches });
+  const [entry] = typeof refusals === 'string' ? [] : refusals.latest;
   return entry && { callId, keyUid: entry.keyUid, account: entry.account };
 }
 
