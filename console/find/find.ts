@@ -12,8 +12,8 @@ import { pageHead, section } from '../components/page.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { queryText } from '../request-schema.ts';
-import { groupNames } from '../queries/names.ts';
 import { priceListOf } from '../queries/price-lists.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -60,7 +60,7 @@ async function search(request: Asked, text: string): Promise<FoundKind[]> {
     { id: 'accounts', title: 'Accounts', found: findAccounts(scope, text) },
     { id: 'teams', title: 'Teams', found: findTeams(scope, text) },
     { id: 'models', title: 'Models', found: findModels(request, text) },
-    { id: 'groups', title: 'Groups', found: findGroups(request, text) },
+    { id: 'groups', title: 'Groups', found: await findGroups(request, text) },
     { id: 'channels', title: 'Channels', found: await findChannels(request, text) },
   ];
   return kinds.filter(({ found }) => found.length > 0);
@@ -158,8 +158,8 @@ function findModels({ deps }: Asked, text: string): Found[] {
     .map((model) => ({ href: modelPath(model), name: model, exact: isSame(text, model) }));
 }
 
-function findGroups({ deps }: Asked, text: string): Found[] {
-  return [...groupNames(deps)]
+async function findGroups(request: Asked, text: string): Promise<Found[]> {
+  return [...(await seenGroupNames(request))]
     .filter(([name, displayName]) => contains(name, text) || contains(displayName, text))
     .map(([name, displayName]) => ({
       href: `/groups#group-${encodeURIComponent(name)}`,

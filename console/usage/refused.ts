@@ -17,9 +17,10 @@ import {
 } from '../components/refusals.ts';
 import { selectFilter } from '../components/filters.ts';
 import { seesMargins } from '../queries/margins.ts';
-import { groupNames, modelNames } from '../queries/names.ts';
+import { modelNames } from '../queries/names.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import type { Refusals } from '../queries/refusals.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -34,7 +35,11 @@ const MOST = 200;
 
 async function showRefused(request: PageRequest<{ readonly query: typeof USAGE_QUERY }>): Promise<HandlerResult> {
   const query = parseUsageQuery(request.query, request.nowMs);
-  const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
+  const [scope, margins, groups] = await Promise.all([
+    readScope(request),
+    seesMargins(request),
+    seenGroupNames(request),
+  ]);
   const refusals = await readRefusalsOfAll(request, callQueryOf(scope, query), {
     most: MOST,
     matches: (entry) => isAsked(entry, query) && (query.model === '' || entry.model === query.model),
@@ -51,7 +56,8 @@ async function showRefused(request: PageRequest<{ readonly query: typeof USAGE_Q
   ${renderFilterForm({
     path: PATH,
     query,
-    names: { scope, groups: groupNames(request.deps) },
+    scope,
+    groups,
     models,
     kept: {},
     status: renderReasonFilter(query),
