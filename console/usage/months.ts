@@ -53,7 +53,7 @@ interface Month {
   readonly groups: ReadonlyMap<string, string>;
   readonly margins: boolean;
   readonly found: Margins;
-  /** Its sums change no more. */
+  /** Its sums are complete, and change no more. */
   readonly isFinal: boolean;
 }
 
@@ -86,7 +86,8 @@ async function readMonth(request: MonthRequest, query: MonthQuery): Promise<Mont
   ]);
   try {
     const found = await usage.margins(callQueryOf(scope, query), marginNames(query));
-    const isFinal = nowMs >= closesAtMs(query) && !(await isRunning(usage, query, scope));
+    const isWhole = found.wholeSinceMs <= query.sinceMs && !scope.truncated;
+    const isFinal = nowMs >= closesAtMs(query) && isWhole && !(await isRunning(usage, query, scope));
     return { query, names: { scope, groups: groupNames(deps) }, groups, margins, found, isFinal };
   } catch (error) {
     if (error instanceof LedgerUnavailable) return 'Unavailable';
@@ -111,15 +112,18 @@ function renderMonth(month: Month, { deps, nowMs }: MonthRequest): Html {
     ${names.scope.truncated ? notice('You may see more accounts or keys than this page adds up. Choose an account.') : NOTHING}
     ${renderMissing(found, query.sinceMs)}
     <div class="bar-line">
-      <p><b>${query.month}</b> · ${isFinal ? html`<span class="badge">Final</span>` : openWords(query, nowMs)}</p>
+      <p><b>${query.month}</b> · ${isFinal ? html`<span class="badge">Final</span>` : openWords(month, nowMs)}</p>
       <p><a href="${csv}">Download as CSV</a></p>
     </div>
     ${found.sums.length === 0 ? html`<p class="none">No calls in this month.</p>` : renderTable(month)}`;
 }
 
-function openWords(query: MonthQuery, nowMs: number): string {
+function openWords({ query, names, found }: Month, nowMs: number): string {
   const closes = new Date(closesAtMs(query)).toISOString().slice(0, 10);
-  return nowMs < closesAtMs(query) ? `not final before ${closes}` : 'not final: calls of it are still running';
+  if (nowMs < closesAtMs(query)) return `not final before ${closes}`;
+  return found.wholeSinceMs > query.sinceMs || names.scope.truncated
+    ? 'not final: some of its calls are missing here'
+    : 'not final: calls of it are still running';
 }
 
 interface FormContext {
