@@ -13,11 +13,14 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 
-const DONE: Readonly<Record<string, (channel: string) => string>> = {
-  drained: (channel) =>
-    `The channel ${channel} gets no new calls from now on. Calls that are running there end normally.`,
-  used: (channel) => `The channel ${channel} gets calls again.`,
-};
+const DONE: ReadonlyMap<string, (channel: string) => string> = new Map([
+  [
+    'drained',
+    (channel: string) =>
+      `The channel ${channel} gets no new calls from now on. Calls that are running there end normally.`,
+  ],
+  ['used', (channel: string) => `The channel ${channel} gets calls again.`],
+]);
 
 const ROUTES_QUERY = Type.Object({ done: queryText(), channel: queryText(MAX_ID_LENGTH) });
 const DRAIN_FORM = Type.Object({
@@ -46,7 +49,7 @@ async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_Q
   );
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
-  const done = hasChannel(routes, query.channel) ? DONE[query.done ?? '']?.(query.channel) : undefined;
+  const done = hasChannel(routes, query.channel) ? DONE.get(query.done ?? '')?.(query.channel) : undefined;
   const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
   return { page: { title: 'Routes', active: 'routes', body, styles: ['catalog.css'] } };
 }

@@ -16,12 +16,11 @@ import { AccessError } from '../access/access.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { callableModels } from '../queries/callable-models.ts';
-import { priceListOf } from '../queries/price-lists.ts';
+import { seenGroups } from '../queries/seen-groups.ts';
 import { keyPath, MODEL_ROOT, modelPath, withParameters } from '../paths.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 import { segments } from '../components/tabs.ts';
-import { seenGroups } from './groups.ts';
 
 const PATH = '/models';
 /** Those of web/pricing/query.ts; `part`: only the calculation, for a script; `key`: what this key can call. */
@@ -118,8 +117,12 @@ function renderHead(gatewayUrl: string | undefined, { pricing: { rows } }: Price
   });
 }
 
-function showModel({ deps, params: { name } }: PageRequest<{ readonly params: typeof MODEL }>): HandlerResult {
-  const list = priceListOf(deps);
+async function showModel(request: PageRequest<{ readonly params: typeof MODEL }>): Promise<HandlerResult> {
+  const {
+    deps,
+    params: { name },
+  } = request;
+  const { list } = await seenGroups(request);
   const row = list.pricing.rows.find(({ modelName }) => modelName === name);
   if (!row) throw new AccessError('NotFound', 'No PriceCatalog has a price for a model of this name.');
   const body = html`${pageHead({

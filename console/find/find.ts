@@ -12,8 +12,8 @@ import { pageHead, section } from '../components/page.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { queryText } from '../request-schema.ts';
-import { groupNames } from '../queries/names.ts';
 import { priceListOf } from '../queries/price-lists.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -41,8 +41,6 @@ interface FoundKind {
 const MAX_LENGTH = 507;
 const FIND_QUERY = Type.Object({ q: queryText(MAX_LENGTH) });
 const MAX_SHOWN = 20;
-/** Of a refused call, among all that are kept. */
-const MAX_REFUSED = 100_000;
 
 async function find(request: PageRequest<{ readonly query: typeof FIND_QUERY }>): Promise<HandlerResult> {
   const text = (request.query.q ?? '').trim();
@@ -62,15 +60,18 @@ async function search(request: Asked, text: string): Promise<FoundKind[]> {
     { id: 'accounts', title: 'Accounts', found: findAccounts(scope, text) },
     { id: 'teams', title: 'Teams', found: findTeams(scope, text) },
     { id: 'models', title: 'Models', found: findModels(request, text) },
-    { id: 'groups', title: 'Groups', found: findGroups(request, text) },
+    { id: 'groups', title: 'Groups', found: await findGroups(request, text) },
     { id: 'channels', title: 'Channels', found: await findChannels(request, text) },
   ];
   return kinds.filter(({ found }) => found.length > 0);
 }
 
+/** Other texts are not looked for among the ledger's records, of which all are read. */
+const CALL_ID = /^req_\w+$/;
+
 /** By its whole id, among the ledger's records and the refused calls that are kept. */
 async function findCall(request: Asked, scope: UsageScope, callId: string): Promise<Found[]> {
-  if (!/^[\w-]{8,}$/.test(callId)) return [];
+  if (!CALL_ID.test(callId)) return [];
   const query = callQueryOf(scope, { ...NO_FILTER, sinceMs: 0, untilMs: request.nowMs + 1 });
   const lone = (keyUid: string): string | undefined => {
     const key = scope.keys.get(keyUid);
@@ -103,9 +104,9 @@ async function readRecord({ deps: { usage } }: Asked, query: Query): Promise<Fou
 }
 
 async function readRefused(request: Asked, query: Query, callId: string): Promise<FoundCall | undefined> {
-  const refusals = await readRefusalsOfAll(request, query, MAX_REFUSED);
-  if (typeof refusals === 'string') return undefined;
-  const entry = refusals.latest.find((each) => each.callId === callId);
+  const matches = (entry: { readonly callId: string }): boolean => entry.callId === callId;
+  const refusals = await readRefusalsOfAll(request, query, { most: 1, matches });
+  const [entry] = typeof refusals === 'string' ? [] : refusals.latest;
   return entry && { callId, keyUid: entry.keyUid, account: entry.account };
 }
 
@@ -157,8 +158,8 @@ function findModels({ deps }: Asked, text: string): Found[] {
     .map((model) => ({ href: modelPath(model), name: model, exact: isSame(text, model) }));
 }
 
-function findGroups({ deps }: Asked, text: string): Found[] {
-  return [...groupNames(deps)]
+async function findGroups(request: Asked, text: string): Promise<Found[]> {
+  return [...(await seenGroupNames(request))]
     .filter(([name, displayName]) => contains(name, text) || contains(displayName, text))
     .map(([name, displayName]) => ({
       href: `/groups#group-${encodeURIComponent(name)}`,

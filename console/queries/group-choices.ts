@@ -11,14 +11,18 @@ import type { ConsoleDeps, PageRequest } from '../route.ts';
  * Choices for people who may see or create keys in the namespace. Names, ratios and models of groups are public, as on
  * the price page, so no right to Group objects is needed. `current` is the key's group.
  */
-export function groupsOfNamespace({ deps }: PageRequest, namespace: string, current: string): GroupChoice[] {
+export function groupsOfNamespace(
+  { deps }: Pick<PageRequest, 'deps'>,
+  namespace: string,
+  current: string,
+): GroupChoice[] {
   const facts = deps.resources();
   return groupChoices(facts.groups, facts, { ...deps, namespace, current });
 }
 
 /** The groups that admit any of the namespaces, by name. */
 export function groupsOfNamespaces(
-  request: PageRequest,
+  request: Pick<PageRequest, 'deps'>,
   namespaces: readonly string[],
   current: string,
 ): GroupChoice[] {

@@ -43,6 +43,7 @@ export function parseMonthQuery(query: Static<typeof MONTH_QUERY>, nowMs: number
   const sinceMs = startOf(query.month ?? '', nowMs);
   return {
     ...parseUsageQuery(query, nowMs),
+    status: undefined, // a month is of all calls
     month: monthText(sinceMs),
     sinceMs,
     untilMs: monthStart(sinceMs, 1),

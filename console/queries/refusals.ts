@@ -29,14 +29,20 @@ export async function readRefusals(
   }
 }
 
+/** Which entries are listed. */
+interface ListedEntries {
+  readonly most: number;
+  readonly matches: (entry: ActivityEntry) => boolean;
+}
+
 /**
- * The refused calls of many accounts: counts of whole UTC days, and the latest entries of the time that is asked for.
- * Only accounts that refused calls while entries are kept are asked for entries.
+ * The refused calls of many accounts: counts of whole UTC days, and the latest matching entries of the time that is asked
+ * for. Only accounts that refused calls while entries are kept are asked for entries.
  */
 export async function readRefusalsOfAll(
   { deps: { activity, log }, nowMs }: Pick<PageRequest, 'deps' | 'nowMs'>,
   query: CallQuery,
-  most: number,
+  { most, matches }: ListedEntries,
 ): Promise<Refusals> {
   if (!activity) return 'Missing';
   const { sinceMs = 0, untilMs = nowMs + 1 } = query;
@@ -50,12 +56,13 @@ export async function readRefusalsOfAll(
       counts: await activity.refusals({ ...each, fromDay: firstDay, toDay }),
     }));
     const refusing = counted.filter(({ counts }) => counts.some(({ day }) => day > today - ENTRY_DAYS - 1));
-    const lists = await mapConcurrently(refusing, CONCURRENCY, ({ query: each }) =>
-      activity.refused({ ...each, most }),
+    const lists = await mapConcurrently(refusing, CONCURRENCY, async ({ query: each }) =>
+      (await activity.refused({ ...each, most: MAX_KEPT })).filter(
+        (entry) => entry.atMs >= sinceMs && entry.atMs < untilMs && matches(entry),
+      ),
     );
     const latest = lists
       .flat()
-      .filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs)
       .sort((a, b) => b.atMs - a.atMs)
       .slice(0, most);
     return { counts: counted.flatMap(({ counts }) => counts), latest, today };
@@ -65,6 +72,8 @@ export async function readRefusalsOfAll(
   }
 }
 
+/** More entries than stores keep of an account: matching ones may be older than many others. */
+const MAX_KEPT = 100_000;
 /** Stores answer so many accounts at a time. */
 const CONCURRENCY = 16;
 

@@ -11,6 +11,7 @@ import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usag
 import { CALLS_PATH as PATH, periodText, renderFilterForm, shownParameters } from './filter-form.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -52,7 +53,7 @@ async function showCalls(request: CallsRequest): Promise<HandlerResult> {
   const body = html`${usageHead({ page: 'calls', title: 'Calls', lede, margins, kept })}
   ${
     found
-      ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
+      ? await renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
       : renderLedgerNotice('Missing')
   }`;
   return { page: { title: 'Calls · Usage', active: 'usage', body, styles: ['usage.css'] } };
@@ -67,12 +68,16 @@ interface Found {
   readonly sums: SpendingSums;
 }
 
-function renderCalls({ deps }: Pick<PageRequest, 'deps'>, { query, scope, before, margins, page, sums }: Found): Html {
+async function renderCalls(
+  request: Pick<PageRequest, 'deps' | 'person'>,
+  { query, scope, before, margins, page, sums }: Found,
+): Promise<Html> {
+  const { deps } = request;
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
   const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
   return html`${renderRanges(PATH, query, {})}
-    ${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: {} })}
+    ${renderFilterForm({ path: PATH, query, scope, groups: await seenGroupNames(request), models, kept: {} })}
     ${renderMissing(page, query.sinceMs)}
     <div class="bar-line">
       <p><b>${sumText(sums.all)}</b> · ${periodText(query)}</p>

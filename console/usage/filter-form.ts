@@ -4,7 +4,7 @@ import type { Html } from '#web/html.ts';
 import { callStatusFilter } from '../components/calls-table.ts';
 import { filterParameters, periodParameters } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
-import type { Names } from '../queries/names.ts';
+import type { UsageScope } from '../queries/usage-scope.ts';
 import { withParameters } from '../paths.ts';
 import { filters, selectFilter, suggestedFilter, dayFilters } from '../components/filters.ts';
 
@@ -14,9 +14,11 @@ export interface FilterView {
   /** Of one of Usage's pages. */
   readonly path: string;
   readonly query: UsagePageQuery;
-  readonly names: Names;
+  readonly scope: Pick<UsageScope, 'accounts' | 'keys'>;
   /** Names of models. */
   readonly models: readonly string[];
+  /** Names of the groups that can be chosen. */
+  readonly groups: ReadonlyMap<string, string>;
   /** Other parameters that are kept. */
   readonly kept: Readonly<Record<string, string>>;
   /** Stands in place of the choice of how calls ended. */
@@ -27,8 +29,9 @@ export function renderFilterForm(view: FilterView): Html {
   const {
     path,
     query,
-    names: { scope, groups },
+    scope,
     models,
+    groups,
     kept,
     status = callStatusFilter(query.status, { refused: path === CALLS_PATH }),
   } = view;

@@ -8,7 +8,8 @@ import type { MarginSum } from '#usage/tables.ts';
 import type { Margins } from '../data/usage.ts';
 import { marginColumns, MARGINS_ADD_UP } from '../components/margin-columns.ts';
 import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
-import { groupNames, modelNames } from '../queries/names.ts';
+import { modelNames } from '../queries/names.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { seesMargins } from '../queries/margins.ts';
@@ -30,7 +31,7 @@ async function showMargins(request: PageRequest<{ readonly query: typeof USAGE_Q
   const query = parseUsageQuery(request.query, nowMs);
   const scope = await readScope(request);
   const margins = await usage?.margins(callQueryOf(scope, query), ['model', 'channel']);
-  const names = { scope, groups: groupNames(deps) };
+  const groups = await seenGroupNames(request);
   const models = modelNames(deps.resources().modelRoutes);
   const body = html`${usageHead({
     page: 'margins',
@@ -41,7 +42,7 @@ async function showMargins(request: PageRequest<{ readonly query: typeof USAGE_Q
       'What was billed, and what it cost the platform, as the channels state their cost. Only people of the platform ' +
       'see this page.',
   })}
-  ${renderRanges(PATH, query, {})} ${renderFilterForm({ path: PATH, query, names, models, kept: {} })}
+  ${renderRanges(PATH, query, {})} ${renderFilterForm({ path: PATH, query, scope, groups, models, kept: {} })}
   ${
     margins
       ? html`${renderMissing(margins, query.sinceMs)}

@@ -26,6 +26,7 @@ import type { MonthQuery, MonthSplit } from '../queries/month-query.ts';
 import { seesMargins } from '../queries/margins.ts';
 import { filterOf, groupNames, labelOf, modelNames } from '../queries/names.ts';
 import type { Names } from '../queries/names.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { filterParameters } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
@@ -48,9 +49,11 @@ const NO_LABELS = 'No labels';
 interface Month {
   readonly query: MonthQuery;
   readonly names: Names;
+  /** Names of the groups that can be chosen. */
+  readonly groups: ReadonlyMap<string, string>;
   readonly margins: boolean;
   readonly found: Margins;
-  /** Its sums change no more. */
+  /** Its sums are complete, and change no more. */
   readonly isFinal: boolean;
 }
 
@@ -76,11 +79,16 @@ async function readMonth(request: MonthRequest, query: MonthQuery): Promise<Mont
     nowMs,
   } = request;
   if (!usage) return 'Missing';
-  const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
+  const [scope, margins, groups] = await Promise.all([
+    readScope(request),
+    seesMargins(request),
+    seenGroupNames(request),
+  ]);
   try {
     const found = await usage.margins(callQueryOf(scope, query), marginNames(query));
-    const isFinal = nowMs >= closesAtMs(query) && !(await isRunning(usage, query, scope));
-    return { query, names: { scope, groups: groupNames(deps) }, margins, found, isFinal };
+    const isWhole = found.wholeSinceMs <= query.sinceMs && !scope.truncated;
+    const isFinal = nowMs >= closesAtMs(query) && isWhole && !(await isRunning(usage, query, scope));
+    return { query, names: { scope, groups: groupNames(deps) }, groups, margins, found, isFinal };
   } catch (error) {
     if (error instanceof LedgerUnavailable) return 'Unavailable';
     throw error;
@@ -98,30 +106,34 @@ function marginNames({ rows, by }: MonthQuery): (typeof MARGIN_NAMES)[MonthSplit
 }
 
 function renderMonth(month: Month, { deps, nowMs }: MonthRequest): Html {
-  const { query, names, found, isFinal } = month;
+  const { query, names, groups, found, isFinal } = month;
   const csv = withParameters(`${PATH}.csv`, { ...filterParameters(query), ...monthParameters(query) });
-  return html`${renderForm(query, { names, models: modelNames(deps.resources().modelRoutes), nowMs })}
+  return html`${renderForm(query, { scope: names.scope, groups, models: modelNames(deps.resources().modelRoutes), nowMs })}
     ${names.scope.truncated ? notice('You may see more accounts or keys than this page adds up. Choose an account.') : NOTHING}
     ${renderMissing(found, query.sinceMs)}
     <div class="bar-line">
-      <p><b>${query.month}</b> · ${isFinal ? html`<span class="badge">Final</span>` : openWords(query, nowMs)}</p>
+      <p><b>${query.month}</b> · ${isFinal ? html`<span class="badge">Final</span>` : openWords(month, nowMs)}</p>
       <p><a href="${csv}">Download as CSV</a></p>
     </div>
     ${found.sums.length === 0 ? html`<p class="none">No calls in this month.</p>` : renderTable(month)}`;
 }
 
-function openWords(query: MonthQuery, nowMs: number): string {
+function openWords({ query, names, found }: Month, nowMs: number): string {
   const closes = new Date(closesAtMs(query)).toISOString().slice(0, 10);
-  return nowMs < closesAtMs(query) ? `not final before ${closes}` : 'not final: calls of it are still running';
+  if (nowMs < closesAtMs(query)) return `not final before ${closes}`;
+  return found.wholeSinceMs > query.sinceMs || names.scope.truncated
+    ? 'not final: some of its calls are missing here'
+    : 'not final: calls of it are still running';
 }
 
 interface FormContext {
-  readonly names: Names;
+  readonly scope: UsageScope;
+  readonly groups: ReadonlyMap<string, string>;
   readonly models: readonly string[];
   readonly nowMs: number;
 }
 
-function renderForm(query: MonthQuery, { names: { scope, groups }, models, nowMs }: FormContext): Html {
+function renderForm(query: MonthQuery, { scope, groups, models, nowMs }: FormContext): Html {
   const suggested = (label: string, name: 'account' | 'key' | 'model', suggestions: readonly string[]): Html =>
     suggestedFilter({ label, name, value: query[name], suggestions });
   const splits = MONTH_SPLITS.map((split) => [split, TITLES[split]] as const);

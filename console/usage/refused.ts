@@ -17,9 +17,10 @@ import {
 } from '../components/refusals.ts';
 import { selectFilter } from '../components/filters.ts';
 import { seesMargins } from '../queries/margins.ts';
-import { groupNames, modelNames } from '../queries/names.ts';
+import { modelNames } from '../queries/names.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import type { Refusals } from '../queries/refusals.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -34,8 +35,15 @@ const MOST = 200;
 
 async function showRefused(request: PageRequest<{ readonly query: typeof USAGE_QUERY }>): Promise<HandlerResult> {
   const query = parseUsageQuery(request.query, request.nowMs);
-  const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
-  const refusals = await readRefusalsOfAll(request, callQueryOf(scope, query), MOST);
+  const [scope, margins, groups] = await Promise.all([
+    readScope(request),
+    seesMargins(request),
+    seenGroupNames(request),
+  ]);
+  const refusals = await readRefusalsOfAll(request, callQueryOf(scope, query), {
+    most: MOST,
+    matches: (entry) => isAsked(entry, query) && (query.model === '' || entry.model === query.model),
+  });
   const models = modelNames(request.deps.resources().modelRoutes);
   const body = html`${usageHead({
     page: 'refused',
@@ -48,13 +56,18 @@ async function showRefused(request: PageRequest<{ readonly query: typeof USAGE_Q
   ${renderFilterForm({
     path: PATH,
     query,
-    names: { scope, groups: groupNames(request.deps) },
+    scope,
+    groups,
     models,
     kept: {},
     status: renderReasonFilter(query),
   })}
   ${renderRefusals(refusals, { query, scope })}`;
   return { page: { title: 'Refused calls · Usage', active: 'usage', body, styles: ['usage.css'] } };
+}
+
+function isAsked({ errorCode }: { readonly errorCode?: string | undefined }, { reason }: UsagePageQuery): boolean {
+  return reason === '' || refusalReason(errorCode) === reason;
 }
 
 function renderReasonFilter({ reason }: UsagePageQuery): Html {
@@ -79,12 +92,12 @@ interface Shown {
 function renderRefusals(refusals: Refusals, { query, scope }: Shown): Html {
   if (refusals === 'Missing') return notice('The console has not been told where refused calls are kept.');
   if (refusals === 'Unavailable') return renderUnavailable();
-  const isAsked = ({ errorCode }: { readonly errorCode?: string | undefined }): boolean =>
-    query.reason === '' || refusalReason(errorCode) === query.reason;
-  const latest = refusals.latest.filter(
-    (entry) => isAsked(entry) && (query.model === '' || entry.model === query.model),
-  );
-  return html`${renderCounts(refusals.counts.filter(isAsked), query)}
+  const { counts, latest } = refusals;
+  return html`${query.group === '' && query.channel === '' ? NOTHING : NO_GROUPS}
+  ${renderCounts(
+    counts.filter((count) => isAsked(count, query)),
+    query,
+  )}
   ${section(
     { id: 'latest-refused', title: 'Latest', beside: 'The latest of each key, for seven days' },
     latest.length === 0
@@ -92,6 +105,8 @@ function renderRefusals(refusals: Refusals, { query, scope }: Shown): Html {
       : renderLatest(latest, { query, scope }),
   )}`;
 }
+
+const NO_GROUPS = notice('A refused call has neither group nor channel, so these filters have no effect here.');
 
 /** The counts know neither models nor hours, so they are left out where one of these is asked for. */
 function renderCounts(counts: readonly RefusalCount[], query: UsagePageQuery): Html {

@@ -42,6 +42,8 @@ import { segments } from '../components/tabs.ts';
 export interface UsagePageView extends ChartView {
   /** Suggestions. */
   readonly models: readonly string[];
+  /** Names of the groups that can be chosen. */
+  readonly groups: ReadonlyMap<string, string>;
   readonly figures: MonthSummary;
 }
 
@@ -50,11 +52,11 @@ const SPLIT_WORDS = { model: 'Model', key: 'Key', group: 'Group', account: 'Acco
 const DAY_MS = 86_400_000;
 
 export function renderUsage(view: UsagePageView): Html {
-  const { query, names, models, series } = view;
+  const { query, names, models, groups, series } = view;
   const ranking = rank(series.sums, query.show);
   const kept = viewParameters(query);
   return html`${renderMonthSummary(view.figures)} ${renderRanges('/usage', query, kept)}
-    ${renderFilterForm({ path: '/usage', query, names, models, kept })}
+    ${renderFilterForm({ path: '/usage', query, scope: names.scope, groups, models, kept })}
     ${
       names.scope.truncated
         ? notice('You may see more accounts or keys than this page adds up. Choose an account.')

@@ -7,6 +7,7 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { UsageStore } from '../data/usage.ts';
 import { summarySince, monthSummary } from '../queries/forecast.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
+import { seenGroupNames } from '../queries/seen-groups.ts';
 import { kindOf, parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
@@ -50,14 +51,16 @@ async function renderBody(request: PageRequest, { usage, query, scope }: Asked):
   const asked = callQueryOf(scope, query);
   const month = { ...asked, sinceMs: summarySince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
   try {
-    const [series, days] = await Promise.all([
+    const [series, days, groups] = await Promise.all([
       usage.series(asked, kindOf(query)),
       // the sums of days do not know groups
       usage.series(month, { by: query.group === '' ? 'Account' : 'Group', unit: 'Day' }),
+      seenGroupNames(request),
     ]);
     return renderUsage({
       query,
       names: { scope, groups: groupNames(deps) },
+      groups,
       models: modelNames(deps.resources().modelRoutes),
       series,
       figures: monthSummary(days.sums, nowMs),

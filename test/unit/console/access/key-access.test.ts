@@ -90,7 +90,7 @@ describe('the holder of a key', () => {
     const [navigation = ''] = /<nav class="site-nav"[^]*?<\/nav>/.exec((await holder.get(OWN)).markup) ?? [];
     assert.deepEqual(
       [...navigation.matchAll(/>([^<>\n]+)<\/a>/g)].map(([, label]) => label),
-      ['API Keys', 'Usage', 'Models', 'Prices', 'Groups', 'Playground'],
+      ['API Keys', 'Usage', 'Models', 'Playground'],
     );
     assert.equal((await holder.get('/models?key=')).status, 200);
   });

@@ -141,6 +141,34 @@ describe('the models', () => {
   });
 });
 
+describe('a group that is between the platform and one tenant', () => {
+  it('is named to no other, on no page, not even if it offers nothing', async () => {
+    const idle = manifest('Group', 'secret-idle', {
+      displayName: 'Secret idle',
+      priceRatio: '0.1',
+      allowedNamespaces: { from: 'Same' },
+      routes: [{ routeSelector: { matchLabels: { none: 'has-it' } } }],
+    });
+    const other = walletStand(usageBook([call('req_1', 'x')]), [...MANIFESTS, idle], activityOf([]));
+    for (const path of [
+      '/usage',
+      '/usage/calls',
+      '/usage/refused',
+      '/usage/months',
+      '/find?q=secret',
+      '/models',
+      '/models/sonnet',
+      '/models/flux',
+      '/groups',
+    ]) {
+      assert.doesNotMatch((await other.see('ulla', path)).body, /secret-|Secret (?:deal|idle)/, path);
+      assert.match((await other.see('petra', path)).body, /Secret deal/, path);
+    }
+    assert.match((await other.see('bob', '/find?q=secret-d')).body, /Secret deal/);
+    await other.app.close();
+  });
+});
+
 describe('the health of channels', () => {
   const [route] = createConsoleFixture([ROUTE]).objects.values();
   const healthOf = (told: readonly ProxyStats[], drainedChannels?: readonly string[]) => {
@@ -270,6 +298,15 @@ describe('routes', () => {
     await drain('one', 'no');
     await drain('two', 'no');
     assert.equal(drained(), undefined);
+  });
+
+  it('say nothing of what an address claims and nobody has done', async () => {
+    const plain = textOf((await stand.see('petra', '/routes')).body);
+    for (const done of ['constructor', 'toString', '__proto__', 'valueOf']) {
+      const { status, body } = await stand.see('petra', `/routes?done=${done}&channel=openai/one`);
+      assert.equal(status, 200, done);
+      assert.equal(textOf(body), plain, done);
+    }
   });
 
   it('refuse changes by others, of unknown channels, and after a concurrent change', async () => {

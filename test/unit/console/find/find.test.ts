@@ -80,6 +80,17 @@ describe('the field that finds things', () => {
     assert.equal(await whither('petra', 'team-b'), '/keys?namespace=team-b');
   });
 
+  it('reads the calls only for the id of one', async () => {
+    const book = usageBook([]);
+    const activity = activityOf([]);
+    const other = walletStand(book, [CATALOG], activity);
+    await other.see('petra', '/find?q=claude-sonnet-4-5');
+    assert.deepEqual([book.asked, activity.asked], [[], []]);
+    await other.see('petra', `/find?q=${SERVED}`);
+    assert.equal(book.asked.length, 1);
+    await other.app.close();
+  });
+
   it('lists what holds the text where no name is exactly it', async () => {
     const { body, status } = await find('petra', 'a/');
     assert.equal(status, 200);

@@ -127,6 +127,18 @@ describe('a month', () => {
     await other.app.close();
   });
 
+  it('is not final while the console has only some of its calls', async () => {
+    const part = walletStand(usageBook(records, Date.UTC(2026, 9, 5)));
+    const { body } = await part.see('alice', '/usage/months?month=2026-10');
+    assert.match(textOf(body), /2026-10 · not final: some of its calls are missing here/);
+    assert.match((await part.see('alice', '/usage/months.csv?month=2026-10')).body, /^2026-10,no,/m);
+    await part.app.close();
+  });
+
+  it('has all calls, whatever status a list of calls was narrowed to', async () => {
+    assert.deepEqual(linesOf(await see('&status=Failed')), linesOf(await see('')));
+  });
+
   it('is this month where the address names none that has begun', async () => {
     for (const month of ['2026-13', 'x', '2027-01', '2026-1'])
       assert.match(

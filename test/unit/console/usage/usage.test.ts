@@ -358,6 +358,31 @@ describe('refused calls of all accounts', () => {
     assert.match(await see('paul', '?range=today'), /638 refused calls/);
   });
 
+  it('are listed by reason and model even if many later ones are of others', async () => {
+    const of = { account: 'team-a/main', keyUid: ci };
+    const many = Array.from({ length: 300 }, (_, at) =>
+      refusedEntry(`req_later_${at}`, { ...of, atMs: TEST_NOW_MS - at }),
+    );
+    const old = refusedEntry('req_older', {
+      ...of,
+      errorCode: 'rate_limit_exceeded',
+      model: 'gpt-5-mini',
+      atMs: TEST_NOW_MS - 5_000,
+    });
+    const count = { ...of, day: today, errorCode: 'rate_limit_exceeded', calls: 1 };
+    const other = walletStand(usageBook([]), [route], activityOf([...many, old], [count]));
+    for (const query of ['reason=Too+many+at+once', 'model=gpt-5-mini'])
+      assert.match((await other.see('alice', `/usage/refused?${query}`)).body, /req_older/, query);
+    assert.doesNotMatch((await other.see('alice', '/usage/refused')).body, /req_older/);
+    await other.app.close();
+  });
+
+  it('say that group and channel do not narrow them', async () => {
+    const words = /has neither group nor channel/;
+    for (const query of ['?group=vip', '?channel=anthropic%2Fdirect']) assert.match(await see('alice', query), words);
+    assert.doesNotMatch(await see('alice'), words);
+  });
+
   it("are only those of a person's own accounts and keys", async () => {
     for (const [token, text] of [
       ['alice', await see('alice')],
