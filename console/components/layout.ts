@@ -82,24 +82,28 @@ export function layout({ title, active, body, scripts = [], styles = [] }: Page,
 function header(active: NavigationItem | undefined, { person }: LayoutOptions): Html {
   return html`<header class="site-head${person?.platform === true ? ' site-head-platform' : ''}">
     <p class="site-title"><a href="/">Model Gateway</a></p>
-    ${person ? html`${navigation(active, person)} ${FIND} ${personBox(person)}` : NOTHING}
+    ${person ? html`${navigation(active, person)} ${findForm(person)} ${personBox(person)}` : NOTHING}
   </header>`;
 }
 
-const FIND = html`<form class="site-find" method="get" action="${FIND_PATH}" role="search" aria-label="Everything">
-  <input
-    id="find"
-    type="search"
-    name="q"
-    maxlength="507"
-    aria-label="Find a request id, key, team, account or model"
-    aria-keyshortcuts="/"
-    placeholder="Find: id, key, team… ( / )"
-    spellcheck="false"
-    autocapitalize="none"
-    autocomplete="off"
-  />
-</form>`;
+/** Posted, so that a whole key that is pasted is in no address. */
+function findForm({ csrf }: SignedIn): Html {
+  return html`<form class="site-find" method="post" action="${FIND_PATH}" role="search" aria-label="Everything">
+    ${csrfField(csrf)}
+    <input
+      id="find"
+      type="search"
+      name="q"
+      maxlength="507"
+      aria-label="Find a request id, key, team, account or model"
+      aria-keyshortcuts="/"
+      placeholder="Find: id, key, team… ( / )"
+      spellcheck="false"
+      autocapitalize="none"
+      autocomplete="off"
+    />
+  </form>`;
+}
 
 function navigation(active: NavigationItem | undefined, { byKey, platform }: SignedIn): Html {
   const links = [...NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)), ...(platform ? PLATFORM : [])];

@@ -7,11 +7,10 @@ import { LedgerUnavailable } from '#ledger/spending.ts';
 import { namespacedName } from '#objects/resources.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { filters, searchFilter } from '../components/filters.ts';
 import { pageHead, section } from '../components/page.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
-import { queryText } from '../request-schema.ts';
+import { formText, queryText } from '../request-schema.ts';
 import { priceListOf } from '../queries/price-lists.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
@@ -196,7 +195,6 @@ function renderFound(text: string, kinds: readonly FoundKind[]): Html {
     title: 'Find',
     lede: 'A request id, the beginning of a key, a team, an account, a model, a group or a channel that you may see.',
   })}
-  ${filters({ action: FIND_PATH, label: 'Find', button: 'Find' }, [searchFilter(text, 'req_… or a name')])}
   ${
     text !== '' && kinds.length === 0
       ? html`<p class="none" role="status">
@@ -222,6 +220,19 @@ function renderKind({ id, title, found }: FoundKind): Html {
   );
 }
 
+const FIND_FORM = Type.Object({ q: formText() });
+/** More of a key than its beginning is a secret, which no address may hold. */
+const KEY = /^sk-\S+$/;
+const SHOWN_OF_KEY = 8;
+
+/** The field's form is posted, because people paste whole keys. */
+function lookUp({ form }: PageRequest<{ readonly form: typeof FIND_FORM }>): Promise<HandlerResult> {
+  const text = (form.q ?? '').trim().slice(0, MAX_LENGTH);
+  const q = KEY.test(text) ? text.slice(0, SHOWN_OF_KEY) : text;
+  return Promise.resolve({ redirect: withParameters(FIND_PATH, { q }) });
+}
+
 export const findRoutes: readonly ConsoleRoute[] = [
   route({ method: 'GET', path: FIND_PATH, query: FIND_QUERY, handle: find }),
+  route({ method: 'POST', path: FIND_PATH, form: FIND_FORM, handle: lookUp }),
 ];

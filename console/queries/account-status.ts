@@ -60,7 +60,7 @@ type Reason = readonly [status: AccountStatus, message: string];
 const REFUSED = 'Calls of its keys are refused until credit is added.';
 
 function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
-  const { account, creditNanoUsd, balanceNanoUsd } = facts;
+  const { account } = facts;
   const ready = currentReady(account);
   if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
     return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
@@ -68,11 +68,15 @@ function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
     outOfCredit(facts, context) ??
     ofLimit(account, 'LimitExhausted', 'LimitReached') ??
     pending(ready) ??
-    (isAccountLow(facts)
-      ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
-      : undefined) ??
+    lowCredit(facts) ??
     ofLimit(account, 'LimitLow', 'Low') ?? ['Active', '']
   );
+}
+
+function lowCredit(facts: AccountFacts): Reason | undefined {
+  const { creditNanoUsd, balanceNanoUsd } = facts;
+  if (!isAccountLow(facts)) return undefined;
+  return ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`];
 }
 
 /** What the operator says of the account's limits: which one is low or spent, and when it resets. */

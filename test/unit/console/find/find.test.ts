@@ -45,6 +45,14 @@ describe('the field that finds things', () => {
       assert.match((await stand.raw('alice', path)).body, /<input id="find" type="search"/, path);
   });
 
+  it('keeps a whole key that is pasted out of every address', async () => {
+    const pasted = `sk-abcde${'x'.repeat(43)}`;
+    const { location } = await stand.post('alice', '/find', { q: ` ${pasted} ` }, '/keys');
+    assert.equal(location, '/find?q=sk-abcde');
+    const found = await stand.post('alice', '/find', { q: SERVED }, '/keys');
+    assert.equal(found.location, `/find?q=${SERVED}`);
+  });
+
   it('opens a call by its whole id, served or refused', async () => {
     for (const token of ['alice', 'petra', 'ulla']) {
       assert.match(
