@@ -61,16 +61,20 @@ const REFUSED = 'Calls of its keys are refused until credit is added.';
 
 function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
   const { account } = facts;
-  const ready = currentReady(account);
-  if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
-    return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
   return (
+    notAccepted(account) ??
     outOfCredit(facts, context) ??
     ofLimit(account, 'LimitExhausted', 'LimitReached') ??
-    pending(ready) ??
+    pending(currentReady(account)) ??
     lowCredit(facts) ??
     ofLimit(account, 'LimitLow', 'Low') ?? ['Active', '']
   );
+}
+
+function notAccepted(account: Account): Reason | undefined {
+  const ready = currentReady(account);
+  if (ready?.status !== 'False' || ready.reason === 'LimitReached' || isUnderWay(account)) return undefined;
+  return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
 }
 
 function lowCredit(facts: AccountFacts): Reason | undefined {
