@@ -90,7 +90,10 @@ export class Transcriptions {
 
   /** The provider takes the audio so far as an item, and begins to transcribe it if a model is set. */
   commit(itemId: string): void {
-    const seconds = this.#uncommittedSeconds;
+    const known = this.#committed.get(itemId);
+    // a repeated event; pieces without an id are counted as one
+    if (itemId !== '' && (known || this.#ended.has(itemId))) return;
+    const seconds = this.#uncommittedSeconds + (known?.seconds ?? 0);
     this.#uncommittedSeconds = 0;
     if (this.#transcriber) this.#committed.set(itemId, { seconds, transcriber: this.#transcriber, textBytes: 0 });
   }

@@ -146,6 +146,37 @@ describe('a transcription', () => {
     assert.deepEqual([costNanoUsd, usageSource], [7n * INPUT + 3n * OUTPUT, 'Provider']);
   });
 
+  it('whose piece is announced again is billed once', async () => {
+    const rig = await opened();
+    rig.client.push(transcribe({ model: 'writer' }), append(20));
+    await settled();
+    const usage = { type: 'tokens', input_tokens: 7, output_tokens: 3 };
+    rig.provider.push(committed('i1'), written('i1', { usage }));
+    await settled();
+    rig.client.push(append(20));
+    await settled();
+    rig.provider.push(committed('i1'));
+    await settled();
+    rig.client.leave(1000);
+    await rig.running;
+    assert.equal(rig.progress().costNanoUsd, 7n * INPUT + 3n * OUTPUT);
+  });
+
+  it('of pieces without an id is billed for the audio of all of them', async () => {
+    const rig = await opened();
+    rig.client.push(transcribe({ model: 'minutes' }), append(60));
+    await settled();
+    rig.provider.push(committed(''));
+    await settled();
+    rig.client.push(append(60));
+    await settled();
+    rig.provider.push(committed(''));
+    await settled();
+    rig.client.leave(1000);
+    await rig.running;
+    assert.equal(rig.progress().costNanoUsd, 2n * MINUTE_NANO_USD);
+  });
+
   it('is held for audio that was sent before its model was set', async () => {
     const rig = await opened();
     for (let count = 0; count < 10; count++) rig.client.push(append(60));
