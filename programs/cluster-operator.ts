@@ -131,6 +131,8 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   );
   running.looks.push(() => ownKey.look());
   const gatewayKey = await ownKey.first;
+  // the key may arrive while the parts that were started before are stopped
+  if (ending.disposed) throw new Error('the operator stopped during its start');
   const ledger = context.ledger && openFleetLedger(context, context.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.manager = ending.adopt(
