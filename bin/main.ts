@@ -21,17 +21,9 @@ const DESCRIPTION =
 /** Commands set the exit code here. */
 let exitCode: number = EXIT.ok;
 
-function buildProgram(): Command {
-  const program = new Command('mgw')
-    .description(DESCRIPTION)
-    .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('Run "mgw --help" for usage.');
-  const ended = (code: number): void => {
-    exitCode = code;
-  };
-  for (const make of [
+/** All commands, in the order of the help. `ended` is called with the exit code of a command that has run. */
+export function createCommands(ended: (exitCode: number) => void): readonly Command[] {
+  return [
     runCommand,
     validateCommand,
     doctorCommand,
@@ -42,8 +34,20 @@ function buildProgram(): Command {
     catalogCommand,
     retireCommand,
     demoProviderCommand,
-  ])
-    program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
+  ].map((create) => create(ended));
+}
+
+function buildProgram(): Command {
+  const program = new Command('mgw')
+    .description(DESCRIPTION)
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .showHelpAfterError('Run "mgw --help" for usage.');
+  const ended = (code: number): void => {
+    exitCode = code;
+  };
+  for (const command of createCommands(ended)) program.addCommand(command.helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }

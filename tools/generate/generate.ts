@@ -1,5 +1,5 @@
 /**
- * Writes all generated files: types and reference of the API from crds/*.yaml; the lists of errors, metrics and
+ * Writes all generated files: types and reference of the API from crds/*.yaml; the lists of errors, metrics, flags and
  * conversions and the table of the layout from their tables; code from the .proto files. With --check it writes
  * nothing, names stale files, and exits with 1.
  */
@@ -11,6 +11,7 @@ import { readCrdTexts } from '#crds/load.ts';
 import { kindRows, snapshotKindsText } from './kinds.ts';
 import { metricsText } from './metrics-doc.ts';
 import { crdTemplate, kindsTemplate } from './crds-chart.ts';
+import { commandLineText } from './cli-doc.ts';
 import { errorsText } from './errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './helm-values.ts';
 import { withLayoutTable } from './layout-doc.ts';
@@ -54,6 +55,7 @@ async function generateTexts(): Promise<Generated[]> {
     { path: 'contract/snapshot/kinds.gen.ts', text: snapshotKindsText(rows, proto) },
     { path: 'docs/reference/resources.md', text: referenceText(kinds, await readExamples(kinds)) },
     { path: 'docs/reference/errors.md', text: errorsText() },
+    { path: 'docs/reference/cli.md', text: commandLineText() },
     { path: 'docs/reference/metrics.md', text: metricsText() },
     ...protocolPages().map(({ file, text }) => ({ path: `docs/reference/protocols/${file}`, text })),
     { path: 'docs/contributing/adding-a-provider.md', text: await providerText(ROOT) },
