@@ -9,7 +9,7 @@ const MOST = 12;
 /** The key that fetches them has no limits, and its account is that of most keys. */
 const ASKER = 'free';
 const ID = /"id":"(resp_[0-9a-f]{32})"/;
-const LOST = /could not be kept/;
+const LOST = /cannot store a response/;
 
 interface Kept {
   readonly calls: readonly CallLog[];

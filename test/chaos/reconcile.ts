@@ -286,7 +286,7 @@ function crowd(attempts: readonly Attempt[], most: number, name: string): string
   return peak > most ? [`${name} had ${peak} calls at once, of ${most}`] : [];
 }
 
-const LEDGER_TROUBLE = /the ledger fails|the ledger's journal cannot be written/;
+const LEDGER_TROUBLE = /the ledger fails|cannot write the journal of the ledger/;
 
 /** Checks the gateway's output: no defect, no stack trace, no secret. */
 function spoken({ output, happened }: Evidence): string[] {

@@ -126,7 +126,7 @@ describe('the activity of keys', () => {
       assert.equal((await post(stack, '/v1/chat/completions', chat())).status, 200);
     }
     await eventually('the failure is logged', () =>
-      stack.gateway.logs.find((line) => line.includes('cannot be stored for the console')),
+      stack.gateway.logs.find((line) => line.includes('cannot store recent and refused calls for the console')),
     );
     broken = false;
     await stack.gateway.dataplane.drain();

@@ -178,7 +178,7 @@ describe('responses of providers', () => {
     it(`that refuse the gateway's credential or model on ${path} are reported in log and status`, async () => {
       provider().script(error(404, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`));
       assert.equal((await post(stack, path, BODIES[path]!())).status, 502);
-      assert.ok(stack.gateway.logs.some((line) => line.includes('refuses the gateway')));
+      assert.ok(stack.gateway.logs.some((line) => line.includes('rejects the credential')));
       const statuses = await stack.gateway.operator.statuses();
       const route = statuses.find(
         ({ kind, name }) => kind === 'ModelRoute' && name === (path === '/v1/messages' ? 'anthropic' : 'openai'),
@@ -192,7 +192,7 @@ describe('responses of providers', () => {
       const answer = await post(stack, path, BODIES[path]!());
       assert.equal(answer.status, 502);
       assert.match(answer.json().error.message, /answers with a redirect \(307\)/);
-      assert.ok(stack.gateway.logs.some((line) => line.includes('a provider answers with a redirect')));
+      assert.ok(stack.gateway.logs.some((line) => line.includes('a provider responds with a redirect')));
       const statuses = await stack.gateway.operator.statuses();
       const route = statuses.find(
         ({ kind, name }) => kind === 'ModelRoute' && name === (path === '/v1/messages' ? 'anthropic' : 'openai'),

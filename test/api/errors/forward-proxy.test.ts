@@ -88,7 +88,7 @@ describe('a channel', () => {
     const { snapshot } = await readSnapshot(stack.gateway.configDir, { gatewayNamespace: 'model-gateway' });
     const [result] = await examine(planProbes(snapshot, { only: 'own', allModels: false }));
     assert.equal(result?.problem, 'Address');
-    assert.match(result.message, /forward proxy makes no connection \(PROXY_403\)/);
+    assert.match(result.message, /forward proxy cannot connect \(PROXY_403\)/);
   });
 });
 

@@ -200,8 +200,8 @@ const ROWS: readonly Row[] = [
     when: 'a key whose group does not exist',
     ask: { key: KEYS.orphan },
     says:
-      'This API key is not accepted: its group "nobody" does not exist. Whoever manages this key can name another ' +
-      'one.',
+      'This API key is not accepted: its group "nobody" does not exist. The owner of the key can choose another ' +
+      'group.',
   },
   {
     ...BAD_KEY,

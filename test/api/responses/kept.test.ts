@@ -302,7 +302,7 @@ describe('a call without memory to keep its input', () => {
       stack.anthropic.script(anthropicMessage({ content: 'Hello.' }));
       const answer = await post(stack, '/v1/responses', { model: 'claude-model', input: 'x'.repeat(600_000) });
       assert.equal(answer.status, 200, answer.text);
-      assert.ok(stack.gateway.logs.some((line) => line.includes('a response could not be kept')));
+      assert.ok(stack.gateway.logs.some((line) => line.includes('cannot store a response')));
       const response = await fetch(`${stack.gateway.url}/v1/responses/${answer.json().id}`, {
         headers: { authorization: `Bearer ${KEYS.main}` },
       });
@@ -323,7 +323,7 @@ describe('a store that does not answer', () => {
       stack.anthropic.script(anthropicMessage({ content: 'Hello.' }));
       const answer = await post(stack, '/v1/responses', { model: 'claude-model', input: 'x' });
       assert.equal(answer.json().output[0].content[0].text, 'Hello.', answer.text);
-      assert.ok(stack.gateway.logs.some((line) => line.includes('a response could not be kept')));
+      assert.ok(stack.gateway.logs.some((line) => line.includes('cannot store a response')));
       const { id } = answer.json();
       const next = await post(stack, '/v1/responses', { model: 'claude-model', input: 'x', previous_response_id: id });
       assert.deepEqual([next.status, next.json().error.code], [503, 'ledger_unavailable']);
@@ -392,7 +392,7 @@ describe('a response that the gateway does not keep', () => {
     const { id, store } = answer.json();
     assert.equal(store, true);
     assert.equal((await call('GET', id)).status, 404);
-    const said = world.gateway.logs.filter((line) => line.includes('a response could not be kept'));
+    const said = world.gateway.logs.filter((line) => line.includes('cannot store a response'));
     assert.equal(said.length, 1);
     assert.match(said[0] ?? '', /larger than 4 MiB/);
   });

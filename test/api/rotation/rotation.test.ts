@@ -96,7 +96,7 @@ describe.skipIf(valkey.skip)('a fleet of two proxies', { timeout: 120_000 }, () 
     await cutOff(0);
     await until(async () => !(await isReady(0)()));
     const { not_ready: reasons } = await readiness(0);
-    assert.deepEqual(reasons, [{ name: 'operator', detail: 'no operator is connected, but other proxies have one' }]);
+    assert.deepEqual(reasons, [{ name: 'operator', detail: 'not connected to an operator, while other proxies are' }]);
     assert.equal((await readiness(1)).status, 200);
     const response = await call(0);
     assert.equal(response.status, 401, 'calls are served, whoever still comes');

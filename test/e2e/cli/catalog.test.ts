@@ -134,7 +134,10 @@ describe('mgw catalog import', () => {
     assert.deepEqual(rates(ended), { input: '0.15', output: '0.6', cacheRead: '0.075' });
     const missing = await fetched(`${url}/other`);
     server.close();
-    assert.deepEqual([missing.exitCode, missing.stderr], [1, `${url}/other cannot be fetched: it answers with 404\n`]);
+    assert.deepEqual(
+      [missing.exitCode, missing.stderr],
+      [1, `${url}/other cannot be fetched: the response has status 404\n`],
+    );
     for (const wrong of [url, 'nonsense']) {
       const { exitCode, stderr } = await fetched(wrong);
       assert.deepEqual([exitCode, stderr.split('\n').length], [1, 2], stderr);
@@ -255,7 +258,10 @@ spec: {models: [${prices}]}
     const { exitCode, stderr } = await mgw(['catalog', 'diff', automatic, automatic, '--ledger', ledger]);
     assert.deepEqual(
       [exitCode, stderr],
-      [0, "The manifests lack the keys of 1 calls: an automatic group's own ratio counts as 1 for them.\n"],
+      [
+        0,
+        'The keys of 1 calls are not in the manifests: the ratio of an automatic group counts as 1 for these calls.\n',
+      ],
     );
   });
   it('says what it cannot read', async () => {

@@ -189,7 +189,7 @@ describe('mgw run --console', () => {
         env: { MGW_CONSOLE: '' },
       });
       await addressOf(cli);
-      await cli.until(/no console: its port is in use/);
+      await cli.until(/the console is off: its port is in use/);
       assert.equal(await end(cli), 0);
       const { exitCode, stderr } = await mgw(
         ['run', '--config', 'manifests', '--console', '127.0.0.1:8081', ...FREE_PORTS],

@@ -82,7 +82,7 @@ describe('mgw dataplane --sidecar', () => {
     await until('a key again', ready, ({ status }) => status === 200);
     const slow = await fetch(`http://127.0.0.1:${port}/v1/slow`);
     cli.kill('SIGTERM');
-    await cli.until(/waiting for the running calls/);
+    await cli.until(/waiting for running calls/);
     assert.match((await ready()).text, /draining/);
     finish();
     assert.equal(await slow.text(), `Bearer ${KEYS[0]} done`);
@@ -99,13 +99,13 @@ describe('mgw dataplane --sidecar', () => {
     [
       ['sidecar', '--fleet', 'https://gateway', '--listen', '192.0.2.1:4000', '--admin', '127.0.0.1:0'],
       1,
-      /--listen 192\.0\.2\.1:4000: this machine has no such address/,
+      /--listen 192\.0\.2\.1:4000: the address is not an address of this machine/,
     ],
     [['dataplane', '--sidecar', '--fleet', 'https://gateway', '--xds', 'a:1'], 64, /unknown option '--xds'/],
     [
       ['dataplane', '--xds', 'a:1', '--data', '/nowhere', '--tls', '/nowhere'],
       64,
-      /--tls-listen and --tls belong together/,
+      /--tls-listen and --tls must be set together/,
     ],
   ] as const)
     it(`refuses ${args.join(' ')}`, async () => {

@@ -49,7 +49,7 @@ describe('mgw operator without an API server', () => {
   it('says what to do without a kubeconfig, and with an unreadable one', async () => {
     const nothing = await mgw(['operator'], { env: { KUBECONFIG: '', HOME: '/nowhere' } });
     assert.deepEqual(
-      [nothing.exitCode, /name a kubeconfig file with --kubeconfig/.test(nothing.stderr)],
+      [nothing.exitCode, /set a kubeconfig file with --kubeconfig/.test(nothing.stderr)],
       [1, true],
       nothing.stderr,
     );

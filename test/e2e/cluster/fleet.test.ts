@@ -329,7 +329,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
       'team-a',
       'model-gateway-dataplane',
       'model-gateway-xds',
-      /7 PERMISSION_DENIED: only the namespace model-gateway is served/,
+      /7 PERMISSION_DENIED: this server serves the namespace model-gateway/,
     ],
     [
       'a token for another audience',

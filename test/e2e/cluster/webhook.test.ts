@@ -188,7 +188,7 @@ describe.skipIf(missing ?? helm.skip)("the sidecar's webhook", () => {
       /admission webhook .* denied the request: Model Gateway: .*modelgateway\.dev\/api-key/,
     );
     const unknown = await createPod('team-b', ASKING);
-    assert.match(unknown.body.message, /there is no ApiKey ci in the namespace team-b/);
+    assert.match(unknown.body.message, /the ApiKey ci does not exist in the namespace team-b/);
     for (const [namespace, metadata] of [
       ['team-a', '{name: b, labels: {modelgateway.dev/inject: "false"}}'],
       ['team-a', '{name: c}'],

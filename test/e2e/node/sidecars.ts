@@ -216,7 +216,7 @@ export function testSidecars(currentRelease: () => ClusterRelease): void {
           annotations: { 'modelgateway.dev/api-key': 'none' },
         },
       }),
-      /there is no ApiKey none in the namespace team-a/,
+      /the ApiKey none does not exist in the namespace team-a/,
     );
     await release.node.kubectl('delete', 'pod', 'seen', '--namespace', 'team-a', '--timeout=20s');
   });
