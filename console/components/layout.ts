@@ -95,7 +95,7 @@ function findForm({ csrf }: SignedIn): Html {
       type="search"
       name="q"
       maxlength="507"
-      aria-label="Find a request id, key, team, account or model"
+      aria-label="Find anything"
       aria-keyshortcuts="/"
       placeholder="Find: id, key, team… ( / )"
       spellcheck="false"
