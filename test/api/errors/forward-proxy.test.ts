@@ -69,7 +69,7 @@ describe('a channel', () => {
     assert.match(answer.json().error.message, /cannot be reached/);
     assert.match(
       await unreachable('own'),
-      /^ForwardProxyFailed Channel "direct".*\(PROXY_407\): .*asks for a credential/,
+      /^ForwardProxyFailed Channel "direct".*\(PROXY_407\): .*requires a credential/,
     );
     assert.ok(stack.gateway.logs.some((line) => line.includes('PROXY_407')));
   });

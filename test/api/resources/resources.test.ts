@@ -67,7 +67,7 @@ describe('conditions', () => {
         assert.ok(!row.onlyWhileTrue || condition.status === 'True');
         assert.match(condition.lastTransitionTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
         assert.equal(condition.observedGeneration, status.observedGeneration);
-        assert.ok(condition.message.length > 10);
+        assert.notEqual(condition.message, '');
       }
     }
   });

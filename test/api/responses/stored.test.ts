@@ -200,7 +200,7 @@ describe('a compaction', () => {
 
   /** The warnings to the owner of its route. */
   const warnings = (): readonly string[] =>
-    world.gateway.logs.filter((line) => line.includes('credential or model name'));
+    world.gateway.logs.filter((line) => line.includes('credential or the model name'));
 
   it('is made by the provider, billed by its figures, and sealed', async () => {
     world.openai.script(

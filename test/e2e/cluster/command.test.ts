@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 describe('mgw operator without an API server', () => {
   for (const [name, args, said] of [
     ['with certificates to be read', [], /"name": "xds"/],
-    ['with objects to be read', ['--insecure-xds'], /the API server does not answer.*ECONNREFUSED/],
+    ['with objects to be read', ['--insecure-xds'], /the API server does not respond.*ECONNREFUSED/],
   ] as const) {
     it(`waits, logs the reason, and exits normally: ${name}`, async () => {
       await using folder = await tempFolder({

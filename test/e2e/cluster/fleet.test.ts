@@ -315,7 +315,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
       'model-gateway',
       'passer-by',
       'model-gateway-xds',
-      /7 PERMISSION_DENIED: the ServiceAccount passer-by may not do this.*--xds-proxies/,
+      /7 PERMISSION_DENIED: the ServiceAccount passer-by is not allowed.*--xds-proxies/,
     ],
     [
       "the operator's own",

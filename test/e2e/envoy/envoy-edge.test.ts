@@ -318,7 +318,7 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
       const { error } = (await answer.json()) as { error: { message: string } };
       const { message, ...rest } = error;
       assert.deepEqual([answer.status, answer.headers.get('retry-after'), rest], [503, '1', expected]);
-      assert.match(message, /nothing of this call was sent or billed/);
+      assert.match(message, /The call was neither sent nor billed/);
     }
   });
 
