@@ -122,7 +122,7 @@ describe.skipIf(prlimit.skip || valkey.skip)('a full disk under a gateway with V
         seen.map(({ status }) => status),
         [200, 200, 200, 200],
       );
-      await eventually('the log says so', () => /ledger.*journal/i.test(gateway.output()));
+      await eventually('the log says so', () => /journal of the ledger/i.test(gateway.output()));
       if (when === 'when there is room again') await freeDisk(gateway.pid);
       await server.command('FLUSHALL');
       const spent = await eventually('the store is filled again', async () => {
