@@ -56,7 +56,7 @@ export async function startMachine({ teams, platform, fill, flags = [] }: Conten
       { cwd: path },
     ),
   );
-  const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
+  const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+) .* in (\S+)\n/);
   const [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
   const adminToken = (await readFile(join(path, tokenFile), 'utf8')).trim();
   const owned = started.move();

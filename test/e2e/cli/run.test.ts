@@ -148,7 +148,7 @@ describe('mgw run --console', () => {
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const args = ['run', '--config', 'manifests', '--console', '127.0.0.1:0', ...FREE_PORTS];
     await using first = startMgw([...args, '--hello'], { cwd: folder.path });
-    const [, url = '', file = ''] = await first.until(/Console +(http:\S+): .* in (\S+)\n/);
+    const [, url = '', file = ''] = await first.until(/Console +(http:\S+) .* in (\S+)\n/);
     const token = (await readFile(join(folder.path, file), 'utf8')).trim();
     assert.match(token, /^mgw-[\w-]{43}$/);
     const signIn = (shown: string): Promise<Response> =>

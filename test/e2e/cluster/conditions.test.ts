@@ -92,6 +92,10 @@ const situations = (): string =>
     'kind: Account\nmetadata: {name: foreign, namespace: team-a}\nspec: {gatewayNamespace: elsewhere}\n',
     'kind: Account\nmetadata: {name: low, namespace: team-a}\nspec: {grants: [{name: a, usd: "10"}]}\n',
     'kind: Account\nmetadata: {name: spent, namespace: team-a}\nspec: {grants: [{name: a, usd: "5"}]}\n',
+    'kind: Account\nmetadata: {name: limit-low, namespace: team-a}\n' +
+      'spec: {grants: [{name: a, usd: "100"}], limits: [{usd: "10", period: Total}]}\n',
+    'kind: Account\nmetadata: {name: limit-spent, namespace: team-a}\n' +
+      'spec: {grants: [{name: a, usd: "100"}], limits: [{usd: "8", period: Total}]}\n',
     'kind: ModelRoute\nmetadata: {name: bad-url}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
       '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:99999/v1"}]}\n',
     'kind: ModelRoute\nmetadata: {name: unpriced}\nspec: {models: [{name: free-of-price, contextTokens: 1000, ' +
@@ -142,6 +146,8 @@ const EXPECTED: readonly [Kind, string, ...string[]][] = [
   ['Account', 'too-rich', 'Accepted=False Invalid', 'Stalled=True Invalid'],
   ['Account', 'low', 'Ready=True Ready', 'BalanceLow=True AboveThreshold'],
   ['Account', 'spent', 'Ready=False LimitReached', 'BalanceExhausted=True LimitReached'],
+  ['Account', 'limit-low', 'Ready=True Ready', 'LimitLow=True AboveThreshold'],
+  ['Account', 'limit-spent', 'Ready=False LimitReached', 'LimitExhausted=True LimitReached'],
   ['Group', 'empty', 'Accepted=False MemberNotFound', 'Stalled=True MemberNotFound'],
   ['Group', 'nested', 'Accepted=False MemberNotDirect', 'Stalled=True MemberNotDirect'],
   ['Group', 'half', 'Accepted=True Accepted', 'Ready=False MemberNotFound'],
@@ -226,6 +232,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       spent.set((await cluster.get('ApiKey', 'team-a', name)).metadata.uid, usd * NANO);
       spent.set(`team-a/${name}`, usd * NANO);
     }
+    for (const name of ['limit-low', 'limit-spent']) spent.set(`team-a/${name}`, 8n * NANO);
     run = runOperator(cluster, {
       proxies: fleet,
       proxiesService: 'model-gateway-fleet',

@@ -226,7 +226,7 @@ describe.skipIf(missing)('tenants at the console', () => {
       '/wallet',
       '/wallet?namespace=team-a',
       '/keys/new?namespace=team-a',
-      '/prices',
+      '/models',
       '/wallet/team-b/purse-of-b?account=team-a/purse-of-a',
       '/wallet/team-b/purse-of-b/calls?account=team-a/purse-of-a&key=team-a/key-of-a',
       '/wallet/team-b/purse-of-b/calls.csv?accounts=team-a/purse-of-a',

@@ -141,7 +141,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
       () => apiKey('blocked'),
       (object) => conditionsOf(object).includes('Ready=False SecretTaken'),
     );
-    assert.match(JSON.stringify(blocked.status), /The Secret \\"mine\\" exists, but was not created for this ApiKey/);
+    assert.match(JSON.stringify(blocked.status), /The Secret \\"mine\\" exists but was not created for this ApiKey/);
     assert.deepEqual(Object.keys((await cluster.get('Secret', 'team-a', 'mine')).data), ['password']);
   });
 
