@@ -100,7 +100,7 @@ describe.skipIf(chromium.skip)('the console below a path', () => {
 
   test('filters, switches and downloads keys without leaving the path', async () => {
     await page.goto(at('/keys'));
-    await page.getByRole('searchbox').fill('nightly');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('nightly');
     await page.waitForURL(at('/keys?q=nightly'));
     await eventually('one row', async () => (await page.locator('#keys-table tbody tr').count()) === 1);
     const [download] = await Promise.all([

@@ -88,12 +88,12 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
       /research[\s\S]*sk-[\s\S]*Active[\s\S]*Batch[\s\S]*of \$60\.00[\s\S]*this month/,
     );
     await admin.inspect('keys');
-    await page.getByRole('searchbox').pressSequentially('support');
+    await page.getByRole('searchbox', { name: 'Search' }).pressSequentially('support');
     await page.getByRole('status').getByText('3 of 8 keys').waitFor();
     await page.getByRole('combobox', { name: 'Status', exact: true }).selectOption('Disabled');
     await page.getByRole('status').getByText('1 of 8 keys').waitFor();
     assert.deepEqual(await page.locator('#keys-table tbody th a').allInnerTexts(), ['voice-pilot']);
-    await page.getByRole('searchbox').fill('no such key');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('no such key');
     await page.getByText('No key matches').waitFor();
     await admin.inspect('keys-no-match');
     await page.getByRole('link', { name: 'Show all keys' }).click();
@@ -397,7 +397,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     const { page: sheet, press } = plain;
     await sheet.goto(`${url}/keys`);
     await showToken(plain, 'Admin token', token);
-    await sheet.getByRole('searchbox').fill('paper');
+    await sheet.getByRole('searchbox', { name: 'Search' }).fill('paper');
     await press('Apply');
     assert.equal(await sheet.locator('#keys-table tbody tr').count(), 1);
     await rowOf(sheet, 'paper-search').getByRole('switch').click();

@@ -287,7 +287,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
           form: { to: `off ${uid}`, view: '', csrf },
         })
       ).status;
-    const csrf = /name="csrf" value="([^"]+)"/.exec((await ask({ path: '/prices', cookie: gone })).text)?.[1] ?? '';
+    const csrf = /name="csrf" value="([^"]+)"/.exec((await ask({ path: '/models', cookie: gone })).text)?.[1] ?? '';
     await until('the token is worth nothing', change, (status) => status === 401 || status === 403);
     aheadMs = 2 * 60_000;
     assert.ok(leadsToSignIn(await ask({ path: '/keys', cookie: gone })));
