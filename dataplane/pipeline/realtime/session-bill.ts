@@ -16,7 +16,7 @@ import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { possibleRegions, possibleTiers, servedRegions, servedTiers } from '../service-tiers.ts';
 import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
 import type { Conversation } from './conversation.ts';
-import type { PendingPiece, Transcriptions } from './transcriptions.ts';
+import type { TranscribedPiece, Transcriptions } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
 export interface ResponseBounds {
@@ -186,11 +186,11 @@ export class SessionBill {
   }
 
   /** Bills what another model has written down: by its figures, or by the audio and the text where they are missing. */
-  transcribed(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+  transcribed(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
     if (!this.#isCut) this.#addTranscription(usage, piece);
   }
 
-  #addTranscription(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+  #addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
     const { model } = piece;
     const price = this.#candidate.priceOf(model);
     if (price) {
@@ -330,7 +330,7 @@ interface EstimatedConsumption {
 /** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
 function transcriptionOf(
   usage: TranscriptionUsage | undefined,
-  piece: PendingPiece,
+  piece: TranscribedPiece,
   price: CompiledPrice,
 ): EstimatedConsumption {
   const told = usage?.served?.seconds;
@@ -344,7 +344,7 @@ function transcriptionOf(
 
 function writtenTokens(
   usage: ReportedUsage,
-  { model, seconds, textBytes }: PendingPiece,
+  { model, seconds, textBytes }: TranscribedPiece,
   price: CompiledPrice,
 ): EstimatedConsumption {
   const { reported } = meterOf(usage, textBytes);

@@ -31,15 +31,11 @@ interface Piece {
   textBytes: number;
 }
 
-/** A piece of audio that a model transcribes, or has transcribed. */
+/** A piece of audio and its transcription, as far as it has come. */
 export interface TranscribedPiece {
   readonly model: string;
   /** As the client has sent them; 0: the piece is not known. */
   readonly seconds: number;
-}
-
-/** A piece of audio whose transcription is not complete. */
-export interface PendingPiece extends TranscribedPiece {
   readonly textBytes: number;
 }
 
@@ -105,7 +101,7 @@ export class Transcriptions {
   }
 
   /** The pieces whose transcription has not come, with the text so far. */
-  get pending(): readonly PendingPiece[] {
+  get pending(): readonly TranscribedPiece[] {
     return [...this.#committed.values()].map(({ seconds, transcriber, textBytes }) => ({
       model: transcriber.model,
       seconds,
@@ -119,13 +115,13 @@ export class Transcriptions {
   }
 
   /** The transcription of an item has come, or has failed. Undefined: it had ended before, or no model is known. */
-  end(itemId: string): TranscribedPiece | undefined {
+  end(itemId: string, textBytes: number): TranscribedPiece | undefined {
     if (this.#ended.has(itemId)) return undefined;
     if (itemId !== '') this.#ended.add(itemId);
     const piece = this.#committed.get(itemId);
     this.#committed.delete(itemId);
     const { model } = piece?.transcriber ?? this.#latest ?? {};
-    return model === undefined ? undefined : { model, seconds: piece?.seconds ?? 0 };
+    return model === undefined ? undefined : { model, seconds: piece?.seconds ?? 0, textBytes };
   }
 
   /** The most that the transcriptions can cost which have not come. */
