@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { isIP } from 'node:net';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
 import type { LedgerLocation } from '../programs/ledger-location.ts';
+import { DEFAULT_GATEWAY_NAMESPACE } from './defaults.ts';
 
 export interface Address {
   readonly host: string;
@@ -35,6 +36,37 @@ export function logLevelFlag(): Option {
   return flag('--log-level <LEVEL>', 'minimum level of log lines').choices(LOG_LEVELS).default('info');
 }
 
+/** --admin of a server; a sidecar has its own. */
+export function adminFlag(): Option {
+  return flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
+    .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
+    .argParser(parseAddress);
+}
+
+/** --gateway-namespace of a folder of manifests. */
+export function gatewayNamespaceFlag(): Option {
+  return flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
+    .default(DEFAULT_GATEWAY_NAMESPACE)
+    .argParser(parseNamespace);
+}
+
+/** --kubeconfig. */
+export function kubeconfigFlag(): Option {
+  return flag(
+    '--kubeconfig <FILE>',
+    'kubeconfig file (default: the ServiceAccount of the pod, or the kubeconfig of kubectl)',
+  );
+}
+
+/** --usage-labels. */
+export function usageLabelsFlag(): Option {
+  return flag(
+    '--usage-labels <NAMES>',
+    'comma-separated labels to copy into usage records, from the namespace or else from the ApiKey ' +
+      '(default: none)',
+  ).argParser(parseLabelNames);
+}
+
 /** --console-trusted-proxies. */
 export function trustedProxiesFlag(): Option {
   return flag(
@@ -62,6 +94,12 @@ function isRange(text: string): boolean {
   const family = isIP(address);
   return family > 0 && Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128);
 }
+
+/** For descriptions: what stops a program that serves calls. */
+export const STOP_SIGNALS =
+  'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once with 1.';
+/** For descriptions of commands whose flags all are made by `flag`. */
+export const EACH_FLAG = 'Each flag can also be set by its environment variable.';
 
 /** Joins the paragraphs of a command's description, which commander wraps. */
 export function paragraphs(...texts: readonly string[]): string {
