@@ -1,6 +1,6 @@
 /**
  * A random key in a Secret of the gateway's namespace: the leader creates it once, all replicas read it and watch it,
- * and the leader restores it when it is deleted. Whatever cannot be read or written is tried again.
+ * and the leader restores it when it is deleted. Failed reads and writes are retried.
  */
 import { randomBytes } from 'node:crypto';
 import { explainKubeError } from './errors.ts';
@@ -14,11 +14,11 @@ interface OwnedKeyOptions {
   /** The Secret's entry; its value is base64. */
   readonly entry: string;
   readonly bytes: number;
-  /** True: a deleted Secret is restored with the first key. False: with another one. */
+  /** True: a deleted Secret is restored with the first key. False: with a new key. */
   readonly restoresFirst: boolean;
-  /** Called with the first key and with each other one. */
+  /** Called with the first key, and whenever the key is another one. */
   readonly onKey: (key: Buffer, isFirst: boolean) => void;
-  /** Called with why the key cannot be read or created, for people. */
+  /** Called with the reason, for people, each time the key cannot be read or created. */
   readonly onProblem?: (problem: string) => void;
 }
 
@@ -30,7 +30,7 @@ export interface OwnedKey {
   stop(): Promise<void>;
 }
 
-/** The interval of looks while the Secret is missing or cannot be read. */
+/** How often a missing or unreadable Secret is read again. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Starts at once. */

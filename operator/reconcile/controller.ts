@@ -21,6 +21,7 @@ import { translate } from '../translate/translate.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import type { RunResult } from './reconcile-loop.ts';
 import { KeyMinter } from './key-minter.ts';
+import type { KeyMinterOptions } from './key-minter.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import { createSpendingReader } from './read-spending.ts';
 import { findUnserved } from './unserved-objects.ts';
@@ -50,7 +51,7 @@ export interface PublishResult {
   readonly faults: readonly SnapshotFault[];
 }
 
-/** What is told of changed statuses. */
+/** Receives the changed statuses. */
 export interface StatusSink {
   /** Begins to write statuses, because this replica has become the leader. */
   start(): void;
@@ -68,15 +69,12 @@ export interface ControllerOptions {
   readonly statuses: StatusSink;
   readonly onMinted: (minted: MintedKey) => void;
   /**
-   * Publishing waits for the keys that are due, so that a new key works from its first round on. Only for keys in files:
-   * an API server may take long to respond.
+   * Generates the due keys before each publication, so that a new key works at once. Only for keys in files: an API
+   * server may take long to respond.
    */
   readonly keysFirst?: boolean;
-  /**
-   * Deletes the keys of deleted ApiKeys, and resolves with the time at which to call it again. Absent: a garbage
-   * collector deletes them.
-   */
-  readonly releaseKeys?: (resources: Resources, nowMs: number) => Promise<number | undefined>;
+  /** See KeyMinterOptions. */
+  readonly releaseKeys?: KeyMinterOptions['releaseKeys'];
   /** Called for each publication with faults, and with an empty list for the next one without. */
   readonly onFaults?: (faults: readonly SnapshotFault[]) => void;
   /** Called every 50 minutes for each object whose gatewayNamespace no operator serves. */
@@ -101,7 +99,7 @@ const DEBOUNCE_MS = 2;
 /** The longest pause after a translation, during which the API server's next events are read. */
 const MAX_REST_MS = 50;
 const SETTLE_MS = 10_000;
-/** After so many new keys it is looked again which are due, so that a tenant's thousands delay no other tenant's. */
+/** Keys per run, after which the due keys are listed again: thousands of one tenant must not delay other tenants. */
 const KEYS_AT_A_TIME = 16;
 /** A status of Reconciling is written only if it lasts this long. */
 const RECONCILING_DELAY_MS = 300;

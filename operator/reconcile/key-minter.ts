@@ -9,13 +9,13 @@ import { mintKeys } from './mint-keys.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import type { RunResult } from './reconcile-loop.ts';
 
-interface KeyMinterOptions {
+export interface KeyMinterOptions {
   readonly gatewayNamespace: string;
   readonly resources: () => Resources;
   readonly keys: KeySecrets;
   readonly leading: () => boolean;
   readonly onMinted: (minted: MintedKey) => void;
-  /** Called when other keys than before could not be generated, or for other reasons. */
+  /** Called when `failures` has changed. */
   readonly onFailures: () => void;
   /** The maximum number of keys of one run. Default: all. */
   readonly atMost?: number | undefined;
