@@ -2,13 +2,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isIP } from 'node:net';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
+import type { ListenAddress } from '../dataplane/listen.ts';
 import type { LedgerLocation } from '../programs/ledger-location.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from './defaults.ts';
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
@@ -107,7 +103,7 @@ export function paragraphs(...texts: readonly string[]): string {
 }
 
 /** Parses "host:port", "[::1]:port", or ":port" for all interfaces. */
-export function parseAddress(text: string): Address {
+export function parseAddress(text: string): ListenAddress {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
   if (digits === undefined || port > 65_535)
@@ -118,7 +114,7 @@ export function parseAddress(text: string): Address {
 }
 
 /** Parses an address, or "off" to false. */
-export function parseConsole(text: string): Address | false {
+export function parseConsole(text: string): ListenAddress | false {
   return /^off$/i.test(text) ? false : parseAddress(text);
 }
 
@@ -261,12 +257,12 @@ export function parseServiceAccounts(text: string): string[] {
 }
 
 /** Formats an address, with brackets around an IPv6 host. */
-export function formatAddress({ host, port }: Address): string {
+export function formatAddress({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The URL at which a browser on this machine reaches the address. */
-export function urlOf({ host, port }: Address): string {
+export function urlOf({ host, port }: ListenAddress): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${formatAddress({ host: reachable, port })}`;
 }

@@ -3,6 +3,8 @@
  * and the leader restores it when it is deleted. Failed reads and writes are retried.
  */
 import { randomBytes } from 'node:crypto';
+import { ReconcileLoop } from '#runtime/reconcile-loop.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import { explainKubeError } from './errors.ts';
 import { ownedObject } from './owned-object.ts';
 import type { Ownership } from './owned-object.ts';
@@ -44,9 +46,6 @@ export function keepOwnedKey(options: OwnedKeyOptions): OwnedKey {
   let known: Buffer | undefined;
   let told: string | undefined;
   let stopped = false;
-  let looking: Promise<void> | undefined;
-  let changed = false;
-  let cancel = (): void => undefined;
 
   /** Undefined if there is no Secret. Rejects if it contains something else, which only its owner may replace. */
   async function read(): Promise<Buffer | undefined> {
@@ -77,37 +76,28 @@ export function keepOwnedKey(options: OwnedKeyOptions): OwnedKey {
     onKey(key, isFirst);
   }
 
-  function report(problem: string): void {
+  async function lookOnce(): Promise<RunResult> {
+    const found = await load();
+    told = undefined;
+    if (found) take(found);
+    return found ? {} : { againInMs: LOOK_AGAIN_MS };
+  }
+
+  function report(error: unknown): void {
+    const problem = explainKubeError(error);
     if (problem !== told) log.warn({ secret, problem }, 'a key of the gateway cannot be read or created; retrying');
     told = problem;
     onProblem?.(`the Secret ${secret}: ${problem}`);
   }
 
-  /** Resolves with whether there is a key. */
-  async function lookOnce(): Promise<boolean> {
-    try {
-      const found = await load();
-      told = undefined;
-      if (found) take(found);
-      return found !== undefined;
-    } catch (error) {
-      report(explainKubeError(error));
-      return false;
-    }
-  }
-
-  function look(): void {
-    if (stopped) return;
-    cancel();
-    changed = looking !== undefined;
-    looking ??= lookOnce().then((found) => {
-      looking = undefined;
-      if (stopped) return;
-      if (changed) look();
-      else if (!found) cancel = clock.after(LOOK_AGAIN_MS, look);
-    });
-  }
-
+  const loop = new ReconcileLoop({
+    run: lookOnce,
+    debounceMs: 0,
+    longestRetryMs: LOOK_AGAIN_MS,
+    onFailed: report,
+    clock,
+  });
+  const look = (): void => void loop.runNow();
   look();
   const watch = object.watch(ownership, look);
   return {
@@ -115,8 +105,8 @@ export function keepOwnedKey(options: OwnedKeyOptions): OwnedKey {
     look,
     async stop() {
       stopped = true;
-      cancel();
       first.reject(new Error(`stopped before the key in the Secret ${secret} was read`));
+      void loop.stop(); // without a wait for a running look, whose requests may take long
       await watch.stop();
     },
   };

@@ -12,14 +12,14 @@ import type { LedgerReader } from '#ledger/spending.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { TimerClock } from '#runtime/clock.ts';
+import { ReconcileLoop } from '#runtime/reconcile-loop.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';
 import { recordedSpendingStatus } from '../status/spending.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
 import { translate } from '../translate/translate.ts';
-import { ReconcileLoop } from './reconcile-loop.ts';
-import type { RunResult } from './reconcile-loop.ts';
 import { KeyMinter } from './key-minter.ts';
 import type { KeyMinterOptions } from './key-minter.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
@@ -136,7 +136,14 @@ export class Controller {
     this.#options = options;
     this.#tracker = createStatusTracker((id) => this.#changed.add(id));
     this.#spendingReader = createSpendingReader(this.#tracker, options.gatewayNamespace);
-    this.#loop = new ReconcileLoop({ run: () => this.#reconcile(), debounceMs, maxRestMs: MAX_REST_MS, clock, log });
+    const logAs = (problem: string) => (error: unknown) => log.error({ err: error }, `${problem}; retrying`);
+    this.#loop = new ReconcileLoop({
+      run: () => this.#reconcile(),
+      debounceMs,
+      maxRestMs: MAX_REST_MS,
+      onFailed: logAs('the configuration could not be published'),
+      clock,
+    });
     this.#minter = new KeyMinter({
       ...options,
       resources: () => options.source.resources(),
@@ -145,8 +152,18 @@ export class Controller {
         ? { onFailures: () => undefined }
         : { onFailures: () => this.#loop.changed(), atMost: KEYS_AT_A_TIME }),
     });
-    this.#minting = new ReconcileLoop({ run: () => this.#minter.run(), debounceMs: 0, clock, log });
-    this.#spending = new ReconcileLoop({ run: () => this.#pollSpending(), debounceMs, clock, log });
+    this.#minting = new ReconcileLoop({
+      run: () => this.#minter.run(),
+      debounceMs: 0,
+      onFailed: logAs('keys could not be generated'),
+      clock,
+    });
+    this.#spending = new ReconcileLoop({
+      run: () => this.#pollSpending(),
+      debounceMs,
+      onFailed: logAs('the spending could not be read from the ledger'),
+      clock,
+    });
     this.#evaluator = new ProgrammedEvaluator({
       clock,
       tracker: this.#tracker,
@@ -161,7 +178,7 @@ export class Controller {
     const { settleMs = SETTLE_MS, log } = this.#options;
     this.#evaluator.settle(settleMs);
     this.#expireLater();
-    await this.#loop.start();
+    await this.#loop.runNow();
     this.#evaluator.recheck();
     this.#started = true;
     if (this.#leading)
@@ -224,17 +241,18 @@ export class Controller {
 
   /** Waits a moment for the spending, so that the first write of a status has it. */
   async #writeStatuses(): Promise<void> {
-    const { statuses, clock, ledger } = this.#options;
-    if (ledger)
-      await Promise.race([
-        this.#spending.start(),
-        new Promise<void>((resolve) => {
-          clock.after(FIRST_SPENDING_WITHIN_MS, resolve);
-        }),
-      ]);
+    const { statuses, ledger } = this.#options;
+    if (ledger) await this.#readFirstSpending();
     if (!this.#isLeading()) return; // leadership may have been lost meanwhile
     statuses.start();
     for (const status of this.#tracker.list()) statuses.changed(objectId(status.kind, status));
+  }
+
+  async #readFirstSpending(): Promise<void> {
+    const waited = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(FIRST_SPENDING_WITHIN_MS, waited.resolve);
+    await Promise.race([this.#spending.runNow(), waited.promise]);
+    cancel();
   }
 
   /** True if a configuration has been published to the proxies. */

@@ -2,12 +2,12 @@
 import type { Logger } from 'pino';
 import type { Resources } from '#objects/resources.ts';
 import type { TimerClock } from '#runtime/clock.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { sameEntries } from '../store/same.ts';
 import { createMintBackoff } from './mint-backoff.ts';
 import { mintKeys } from './mint-keys.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
-import type { RunResult } from './reconcile-loop.ts';
 
 export interface KeyMinterOptions {
   readonly gatewayNamespace: string;
