@@ -5,6 +5,7 @@
 import { Type } from 'typebox';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { namespacedName } from '#objects/resources.ts';
+import { compareText } from '#web/compare-text.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { pageHead, section } from '../components/page.ts';
@@ -153,7 +154,7 @@ function findModels({ deps }: Asked, text: string): Found[] {
   return priceListOf(deps)
     .pricing.rows.map(({ modelName }) => modelName)
     .filter((model) => contains(model, text))
-    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+    .sort((a, b) => a.length - b.length || compareText(a, b))
     .map((model) => ({ href: modelPath(model), name: model, exact: isSame(text, model) }));
 }
 

@@ -1,5 +1,6 @@
 /** The refused calls of all that a person may see: counted by account and reason, and the latest with their words. */
 import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
+import { compareText } from '#web/compare-text.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -114,7 +115,7 @@ function renderCounts(counts: readonly RefusalCount[], query: UsagePageQuery): H
   const calls = counts.reduce((sum, count) => sum + count.calls, 0);
   const accounts = [...Map.groupBy(counts, ({ account }) => account)]
     .map(([account, some]) => ({ account, calls: some.reduce((sum, count) => sum + count.calls, 0) }))
-    .sort((a, b) => b.calls - a.calls || (a.account < b.account ? -1 : 1));
+    .sort((a, b) => b.calls - a.calls || compareText(a.account, b.account));
   return html`<div class="bar-line">
       <p><b>${pluralize(calls, 'refused call')}</b> · ${periodText(query)}</p>
     </div>
