@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import { LedgerUnavailable } from '#ledger/spending.ts';
+import { KEY_PREFIX_LENGTH } from '#objects/key-secret.ts';
 import { namespacedName } from '#objects/resources.ts';
 import { compareText } from '#web/compare-text.ts';
 import { html } from '#web/html.ts';
@@ -222,14 +223,13 @@ function renderKind({ id, title, found }: FoundKind): Html {
 }
 
 const FIND_FORM = Type.Object({ q: formText() });
-/** More of a key than its beginning is a secret, which no address may hold. */
+/** Only the prefix of a key goes into the URL, because the rest is a secret. */
 const KEY = /^sk-\S+$/;
-const SHOWN_OF_KEY = 8;
 
 /** The field's form is posted, because people paste whole keys. */
 function lookUp({ form }: PageRequest<{ readonly form: typeof FIND_FORM }>): Promise<HandlerResult> {
   const text = (form.q ?? '').trim().slice(0, MAX_LENGTH);
-  const q = KEY.test(text) ? text.slice(0, SHOWN_OF_KEY) : text;
+  const q = KEY.test(text) ? text.slice(0, KEY_PREFIX_LENGTH) : text;
   return Promise.resolve({ redirect: withParameters(FIND_PATH, { q }) });
 }
 
