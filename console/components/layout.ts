@@ -5,6 +5,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Page, NavigationItem } from '../route.ts';
 import { FIND_PATH } from '../paths.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
 import { csrfField } from './form.ts';
 
 interface LayoutOptions {
@@ -94,7 +95,7 @@ function findForm({ csrf }: SignedIn): Html {
       id="find"
       type="search"
       name="q"
-      maxlength="507"
+      maxlength="${MAX_ID_LENGTH}"
       aria-label="Find anything"
       aria-keyshortcuts="/"
       placeholder="Find: id, key, team… ( / )"

@@ -12,7 +12,7 @@ import type { Html } from '#web/html.ts';
 import { pageHead, section } from '../components/page.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
-import { formText, queryText } from '../request-schema.ts';
+import { formText, MAX_ID_LENGTH, queryText } from '../request-schema.ts';
 import { priceListOf } from '../queries/price-lists.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
@@ -39,8 +39,7 @@ interface FoundKind {
   readonly found: readonly Found[];
 }
 
-const MAX_LENGTH = 507;
-const FIND_QUERY = Type.Object({ q: queryText(MAX_LENGTH) });
+const FIND_QUERY = Type.Object({ q: queryText(MAX_ID_LENGTH) });
 const MAX_SHOWN = 20;
 
 async function find(request: PageRequest<{ readonly query: typeof FIND_QUERY }>): Promise<HandlerResult> {
@@ -228,7 +227,7 @@ const KEY = /^sk-\S+$/;
 
 /** The field's form is posted, because people paste whole keys. */
 function lookUp({ form }: PageRequest<{ readonly form: typeof FIND_FORM }>): Promise<HandlerResult> {
-  const text = (form.q ?? '').trim().slice(0, MAX_LENGTH);
+  const text = (form.q ?? '').trim().slice(0, MAX_ID_LENGTH);
   const q = KEY.test(text) ? text.slice(0, KEY_PREFIX_LENGTH) : text;
   return Promise.resolve({ redirect: withParameters(FIND_PATH, { q }) });
 }
