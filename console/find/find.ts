@@ -9,6 +9,7 @@ import { namespacedName } from '#objects/resources.ts';
 import { compareText } from '#web/compare-text.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { refOf } from '../components/calls-table.ts';
 import { pageHead, section } from '../components/page.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
@@ -17,7 +18,7 @@ import { priceListOf } from '../queries/price-lists.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
-import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import { callQueryOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { accountPath, callPath, FIND_PATH, keyPath, modelPath, routePath, withParameters } from '../paths.ts';
 
@@ -73,14 +74,9 @@ const CALL_ID = /^req_\w+$/;
 async function findCall(request: Asked, scope: UsageScope, callId: string): Promise<Found[]> {
   if (!CALL_ID.test(callId)) return [];
   const query = callQueryOf(scope, { ...NO_FILTER, sinceMs: 0, untilMs: request.nowMs + 1 });
-  const lone = (keyUid: string): string | undefined => {
-    const key = scope.keys.get(keyUid);
-    return key?.lone === true ? key.name : undefined;
-  };
   const call = (await readRecord(request, { ...query, callId })) ?? (await readRefused(request, query, callId));
   if (!call) return [];
-  const [namespace = '', name = ''] = call.account.split('/');
-  const href = callPath({ namespace, name }, call, { key: lone(call.keyUid) });
+  const href = callPath(refOf(call), call, { key: loneKeyName(scope, call.keyUid) });
   return [{ href, name: callId, note: call.account, exact: true }];
 }
 
@@ -129,10 +125,7 @@ const MIN_PREFIX = 5;
 function findAccounts({ accounts }: UsageScope, text: string): Found[] {
   return accounts
     .filter((account) => contains(account, text))
-    .map((account) => {
-      const [namespace = '', name = ''] = account.split('/');
-      return { href: accountPath({ namespace, name }), name: account, exact: isSame(text, account) };
-    });
+    .map((account) => ({ href: accountPath(refOf({ account })), name: account, exact: isSame(text, account) }));
 }
 
 /** A team is a namespace. */

@@ -14,7 +14,7 @@ import { groupNames, modelNames } from '../queries/names.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
-import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import { callQueryOf, keyNamesOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { REFUSED, renderCallsTable } from '../components/calls-table.ts';
 import { seesMargins } from '../queries/margins.ts';
@@ -75,7 +75,6 @@ async function renderCalls(
   const { deps } = request;
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
-  const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
   return html`${renderRanges(PATH, query, {})}
     ${renderFilterForm({ path: PATH, query, scope, groups: await seenGroupNames(request), models, kept: {} })}
     ${renderMissing(page, query.sinceMs)}
@@ -87,11 +86,11 @@ async function renderCalls(
       page.calls.length === 0
         ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
         : renderCallsTable(page.calls, {
-            names,
+            names: keyNamesOf(scope),
             groups,
             made: outputLabelOf(deps),
             margins,
-            keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
+            keyOf: ({ keyUid }) => loneKeyName(scope, keyUid),
             showAccounts: scope.accounts.length > 1,
             from: withParameters(PATH, { ...shownParameters(query), before: before ?? '' }),
           })

@@ -24,7 +24,7 @@ import type { Refusals } from '../queries/refusals.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
-import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import { callQueryOf, keyNamesOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { withParameters } from '../paths.ts';
 import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
@@ -138,11 +138,8 @@ function renderAccount(account: string, query: UsagePageQuery): Html {
 
 function renderLatest(latest: readonly ActivityEntry[], { query, scope }: Shown): Html {
   return renderRefusedTable(latest, {
-    names: new Map([...scope.keys].map(([uid, { name }]) => [uid, name])),
-    keyOf: ({ keyUid }) => {
-      const key = scope.keys.get(keyUid);
-      return key?.lone === true ? key.name : undefined;
-    },
+    names: keyNamesOf(scope),
+    keyOf: ({ keyUid }) => loneKeyName(scope, keyUid),
     showAccounts: scope.accounts.length > 1,
     from: withParameters(PATH, { ...shownParameters(query), ...reasonParameter(query) }),
   });
