@@ -14,7 +14,8 @@ import {
   refusalReason,
   renderCountTable,
   renderRefusedTable,
-  renderUnavailable,
+  renderUnread,
+  sumOf,
 } from '../components/refusals.ts';
 import { selectFilter } from '../components/filters.ts';
 import { seesMargins } from '../queries/margins.ts';
@@ -91,8 +92,7 @@ interface Shown {
 }
 
 function renderRefusals(refusals: Refusals, { query, scope }: Shown): Html {
-  if (refusals === 'Missing') return notice('The console has not been told where refused calls are kept.');
-  if (refusals === 'Unavailable') return renderUnavailable();
+  if (typeof refusals === 'string') return renderUnread(refusals);
   const { counts, latest } = refusals;
   return html`${query.group === '' && query.channel === '' ? NOTHING : NO_GROUPS}
   ${renderCounts(
@@ -112,12 +112,11 @@ const NO_GROUPS = notice('A refused call has neither group nor channel, so these
 /** The counts know neither models nor hours, so they are left out where one of these is asked for. */
 function renderCounts(counts: readonly RefusalCount[], query: UsagePageQuery): Html {
   if (query.model !== '') return html`<p class="soft">Refused calls are counted by reason, and not by model.</p>`;
-  const calls = counts.reduce((sum, count) => sum + count.calls, 0);
   const accounts = [...Map.groupBy(counts, ({ account }) => account)]
-    .map(([account, some]) => ({ account, calls: some.reduce((sum, count) => sum + count.calls, 0) }))
+    .map(([account, some]) => ({ account, calls: sumOf(some) }))
     .sort((a, b) => b.calls - a.calls || compareText(a.account, b.account));
   return html`<div class="bar-line">
-      <p><b>${pluralize(calls, 'refused call')}</b> · ${periodText(query)}</p>
+      <p><b>${pluralize(sumOf(counts), 'refused call')}</b> · ${periodText(query)}</p>
     </div>
     ${
       accounts.length === 0
