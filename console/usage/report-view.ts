@@ -5,7 +5,7 @@ import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { renderSwatch } from '../components/chart.ts';
 import { NO_CALLS } from '../data/add-sums.ts';
-import { periodText, renderFilterForm } from './filter-form.ts';
+import { periodText, renderFilterForm, renderTruncated } from './filter-form.ts';
 import type { MonthSummary } from '../queries/forecast.ts';
 import { filterOf, labelOf } from '../queries/names.ts';
 import type { Names } from '../queries/names.ts';
@@ -34,7 +34,6 @@ import {
   callsPath,
   renderUsageChart,
 } from '../components/usage-chart.ts';
-import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
 import { segments } from '../components/tabs.ts';
@@ -57,12 +56,7 @@ export function renderUsage(view: UsagePageView): Html {
   const kept = viewParameters(query);
   return html`${renderMonthSummary(view.figures)} ${renderRanges('/usage', query, kept)}
     ${renderFilterForm({ path: '/usage', query, scope: names.scope, groups, models, kept })}
-    ${
-      names.scope.truncated
-        ? notice('You may see more accounts or keys than this page adds up. Choose an account.')
-        : NOTHING
-    }
-    ${renderMissing(series, query.sinceMs)}
+    ${renderTruncated(names.scope)} ${renderMissing(series, query.sinceMs)}
     <div class="bar-line">
       <p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
       <p><a href="${callsPath(query)}">All calls</a></p>
