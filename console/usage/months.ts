@@ -6,10 +6,11 @@ import type { Html } from '#web/html.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { MarginSum } from '#usage/tables.ts';
+import { addAllMargins } from '../data/add-sums.ts';
 import type { Margins, UsageStore } from '../data/usage.ts';
 import { filters, selectFilter } from '../components/filters.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
-import { addAllMargins, marginColumns, marginOf, MARGINS_ADD_UP } from '../components/margin-columns.ts';
+import { marginColumns, marginOf, MARGINS_ADD_UP } from '../components/margin-columns.ts';
 import type { Column } from '../components/table.ts';
 import { table } from '../components/table.ts';
 import {
