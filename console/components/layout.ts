@@ -87,7 +87,7 @@ function header(active: NavigationItem | undefined, { person }: LayoutOptions): 
   </header>`;
 }
 
-/** Posted, so that a whole key that is pasted is in no address. */
+/** Posted, so that a key that somebody pastes does not appear in a URL. */
 function findForm({ csrf }: SignedIn): Html {
   return html`<form class="site-find" method="post" action="${FIND_PATH}" role="search" aria-label="Everything">
     ${csrfField(csrf)}

@@ -1,4 +1,4 @@
-/** [P] Refused calls: counted by reason, and listed with the words that the caller got. */
+/** [P] Refused calls: counted by reason, and listed with the error messages that the callers got. */
 import { formatCount } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -191,7 +191,7 @@ export function sumOf(counts: readonly RefusalCount[]): number {
   return counts.reduce((sum, { calls }) => sum + calls, 0);
 }
 
-/** The refused calls, with the words that the caller got. */
+/** The refused calls, with the error messages that the callers got. */
 export function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusedListView): Html {
   if (entries.length === 0) return NOTHING;
   return table<ActivityEntry>(

@@ -22,7 +22,7 @@ import { callQueryOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { accountPath, callPath, FIND_PATH, keyPath, modelPath, routePath, withParameters } from '../paths.ts';
 
-/** What looking something up needs of a request. */
+/** The parts of a request that a search needs. */
 type Asked = Pick<PageRequest, 'person' | 'deps' | 'nowMs'>;
 
 /** Something that matches, and its page. */
@@ -30,7 +30,7 @@ interface Found {
   readonly href: string;
   readonly name: string;
   readonly note?: string;
-  /** What was typed is all of it, so that its page is opened at once. */
+  /** The typed text names it exactly, so its page opens at once. */
   readonly exact: boolean;
 }
 
@@ -67,7 +67,7 @@ async function search(request: Asked, text: string): Promise<FoundKind[]> {
   return kinds.filter(({ found }) => found.length > 0);
 }
 
-/** Other texts are not looked for among the ledger's records, of which all are read. */
+/** Only such texts are looked up in the ledger, because that reads all of its records. */
 const CALL_ID = /^req_\w+$/;
 
 /** By its whole id, among the ledger's records and the refused calls that are kept. */
@@ -106,7 +106,7 @@ async function readRefused(request: Asked, query: Query, callId: string): Promis
   return entry && { callId, keyUid: entry.keyUid, account: entry.account };
 }
 
-/** By the name, or by the beginning of the key's text, of which people may paste more than the console knows. */
+/** By the name, or by the beginning of the key itself; people may paste more of it than its status shows. */
 async function findKeys({ person }: Asked, text: string): Promise<Found[]> {
   const { objects } = await person.list('ApiKey');
   return objects.flatMap((key): Found[] => {

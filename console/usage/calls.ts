@@ -1,14 +1,13 @@
 /** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
 import { Type } from 'typebox';
-import { usageCsv } from '#usage/csv.ts';
-import type { UsageCsv } from '#usage/csv.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { queryText } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
-import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
+import type { CallPage, SpendingSums } from '../data/usage.ts';
 import { CALLS_PATH as PATH, periodText, renderFilterForm, shownParameters } from './filter-form.ts';
+import { callsFile } from '../queries/calls-csv.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
@@ -26,8 +25,6 @@ import { usageHead } from './head.ts';
 import { olderPager } from '../components/pager.ts';
 
 const PAGE_SIZE = 50;
-/** Characters of a download that are sent at once. */
-const PIECE = 32_768;
 const CALLS_QUERY = Type.Object({ ...USAGE_QUERY.properties, before: queryText() });
 
 type CallsRequest = PageRequest<{ readonly query: typeof CALLS_QUERY }>;
@@ -112,31 +109,8 @@ async function downloadCalls(request: CallsRequest): Promise<HandlerResult> {
     nowMs,
   } = request;
   if (!usage) return showCalls(request);
-  const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
-  const content = csvOf(usage, asked, {
-    groups: groupNames(request.deps),
-    csv: usageCsv({ margins: await seesMargins(request) }),
-  });
-  return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content } };
-}
-
-interface CallsCsv {
-  readonly groups: ReadonlyMap<string, string>;
-  readonly csv: UsageCsv;
-}
-
-/** Account by account, so that no more than one batch is in memory; groups by the names that people know. */
-async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
-  let piece = csv.head;
-  for (const account of query.accounts) {
-    for await (const record of usage.records({ ...query, accounts: [account] })) {
-      piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
-      if (piece.length < PIECE) continue;
-      yield piece;
-      piece = '';
-    }
-  }
-  yield piece;
+  const query = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
+  return { file: await callsFile(request, 'calls.csv', { usage, query }) };
 }
 
 export const usageCallsRoutes: readonly ConsoleRoute[] = [

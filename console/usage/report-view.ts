@@ -32,7 +32,7 @@ import {
   sumText,
   renderMonthSummary,
   callsPath,
-  renderUsageChart,
+  renderChart,
 } from '../components/usage-chart.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
@@ -64,7 +64,7 @@ export function renderUsage(view: UsagePageView): Html {
     ${
       ranking.all.calls === 0
         ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
-        : html`${renderSwitches(query, names)}${renderUsageChart(view)}${renderRanking(ranking, view)}`
+        : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`
     }`;
 }
 
