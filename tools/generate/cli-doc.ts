@@ -40,7 +40,7 @@ function table(options: readonly Option[]): readonly string[] {
 }
 
 /** A default that depends on something stands in the description, in parentheses. */
-const DEFAULT = / \(default: (.*)\)$/;
+const DEFAULT = / \(default: (.*)\)(?=;|$)/;
 
 function flagRow(option: Option): string {
   const { flags, envVar, mandatory, description, argChoices } = option;
@@ -56,7 +56,7 @@ function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   return typeof value === 'string' || typeof value === 'number' ? `\`${value}\`` : '';
 }
 
-/** Markdown reads none of the text as markup. */
+/** Markdown reads none of the text as markup; paths of pages become links. */
 function escaped(text: string): string {
-  return text.replaceAll(/[|<*_]/g, (mark) => `\\${mark}`);
+  return text.replaceAll(/[|<*_]/g, (mark) => `\\${mark}`).replaceAll(/\bdocs\/([\w/-]+\.md)/g, '[docs/$1](../$1)');
 }
