@@ -1,11 +1,14 @@
 /** Checks the books as a whole: records add up to what is spent, and keys are told the same. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ANSWER_MS } from './admin.ts';
 import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, KEYS, keyString } from './config.ts';
-import type { AccountLimit, KeyName } from './config.ts';
+import type { AccountLimit, Config, KeyName } from './config.ts';
 import { uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tally } from './ledger-file.ts';
 import { windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
+
+const POLL_MS = 250;
 
 /** `records`: all that there are. Keys whose spending is that of a window are left out (windows.ts). */
 export function balance({ accountSpent, spent }: Tally, records: readonly LedgerRecord[]): string[] {
@@ -29,9 +32,29 @@ export function balance({ accountSpent, spent }: Tally, records: readonly Ledger
 
 /** What a member tells keys of their money is what is in the books. */
 export async function keysTell(world: World, member: number): Promise<string[]> {
+  await untilStoreReached(world, member);
   const found = await askKeys(world, member);
   // a window may have ended between the two
   return found.length === 0 ? [] : askKeys(world, member);
+}
+
+/** On a busy machine, a member may lose a connection that it had when the round came to rest. */
+async function untilStoreReached(world: World, member: number): Promise<void> {
+  const name = KEY_NAMES.find((each) => world.config.keys[each].enabled);
+  if (!name) return;
+  const untilMs = Date.now() + ANSWER_MS;
+  while (Date.now() < untilMs) {
+    const { status } = await askKey(world.config, { url: await world.url(member), name });
+    if (status !== 503) return;
+    await sleep(POLL_MS);
+  }
+}
+
+function askKey({ keys }: Config, { url, name }: { readonly url: string; readonly name: KeyName }): Promise<Response> {
+  return fetch(`${url}/v1/key`, {
+    headers: { authorization: `Bearer ${keyString(name, keys[name].rotation)}` },
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
 }
 
 async function askKeys(world: World, member: number): Promise<string[]> {
@@ -48,16 +71,13 @@ interface Asking {
 }
 
 async function keyTells({ world: { config }, tally, url }: Asking, name: KeyName): Promise<string[]> {
-  const response = await fetch(`${url}/v1/key`, {
-    headers: { authorization: `Bearer ${keyString(name, config.keys[name].rotation)}` },
-    signal: AbortSignal.timeout(ANSWER_MS),
-  });
+  const response = await askKey(config, { url, name });
   const body = (await response.json()) as {
     spent_usd?: string;
     held_usd?: string;
     balance_usd?: string;
     account_limits?: readonly { readonly spent_usd: string }[];
-    error?: { code?: string };
+    error?: { message?: string };
   };
   const limits = config.accountLimits[KEYS[name].account];
   const left = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
@@ -71,7 +91,7 @@ async function keyTells({ world: { config }, tally, url }: Asking, name: KeyName
   return response.status === 200 && said === expected
     ? []
     : [
-        `${uidOf(name)} is told ${response.status} ${body.error?.code ?? ''}: spent, held, balance, spent under limits ${said}; the books say ${expected}`,
+        `${uidOf(name)} is told ${response.status} ${body.error?.message ?? ''}: spent, held, balance, spent under limits ${said}; the books say ${expected}`,
       ];
 }
 
