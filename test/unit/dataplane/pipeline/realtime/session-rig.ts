@@ -77,7 +77,7 @@ class PlayedSocket implements MessageSocket {
   }
 
   leave(code: number): void {
-    this.closed ??= { code, reason: '' };
+    this.closed ??= { code, reason: '', receivedTooBig: code === 1009 };
     this.#wake();
   }
 

@@ -214,8 +214,8 @@ describe('the end of a session', () => {
     await settled();
     const sent = client.sent.length;
     rig.pass(61_000);
-    const { end, isBusy } = await rig.running;
-    assert.deepEqual([end.kind, isBusy], ['ClientClosed', true]);
+    const { end, isResponding } = await rig.running;
+    assert.deepEqual([end.kind, isResponding], ['ClientClosed', true]);
     const { costNanoUsd, usageSource } = rig.progress();
     assert.deepEqual([costNanoUsd, usageSource], [500n * INPUT + 4000n * OUTPUT, 'Provider']);
     assert.equal(client.sent.length, sent);
