@@ -145,7 +145,7 @@ async function renderEdits({ person }: Pick<PageRequest, 'person'>, model: strin
   const [catalogs, routes] = await Promise.all([person.list('PriceCatalog'), person.list('ModelRoute')]);
   const link = (place: string, object: string, label: string): Html =>
     html`<a class="button" href="${editPath(place, { object, entry: model })}">${label}</a>`;
-  const found = <O extends PriceCatalog | ModelRoute>(objects: readonly O[]): string[] =>
+  const found = (objects: readonly (PriceCatalog | ModelRoute)[]): string[] =>
     objects
       .filter(({ spec }) => spec.models.some(({ name }) => name === model))
       .map(({ metadata }) => metadata.name)

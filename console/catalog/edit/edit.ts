@@ -10,6 +10,7 @@ import { withPath } from '../../components/field.ts';
 import type { FieldFault } from '../../components/field.ts';
 import { renderMissingRight, rightsOf } from '../../components/missing-right.ts';
 import { editPath, withParameters } from '../../paths.ts';
+import type { EditedNames } from '../../paths.ts';
 import { queryText } from '../../request-schema.ts';
 import { route } from '../../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../../route.ts';
@@ -106,32 +107,45 @@ async function postForm(request: PostRequest, place: Place): Promise<HandlerResu
 /** Saves what was previewed, or shows the form again with the reason why not. */
 async function save(
   request: PostRequest,
-  { target, typed, spec }: { readonly target: Target; readonly typed: Typed; readonly spec: JsonObject },
+  { target, typed, spec }: Draft & { readonly spec: JsonObject },
 ): Promise<HandlerResult> {
-  const { person, form, deps } = request;
-  const { place, live } = target;
-  const ref = { namespace: deps.gatewayNamespace, name: typed.name };
+  const { place } = target;
   try {
-    if (live) {
-      const change = {
-        uid: form['uid'] ?? '',
-        generation: Number(form['generation']),
-        patch: { spec: mergePatchTo(target.spec, spec) },
-      };
-      await person.change(place.kind, ref, change);
-    } else await createObject(request, { place, ref, spec });
+    await write(request, { target, name: typed.name, spec });
   } catch (error) {
     const status = error instanceof AccessError ? STATUS[error.reason] : undefined;
     if (!(error instanceof AccessError) || status === undefined) throw error;
-    const errors =
-      error.fields.length > 0
-        ? errorsOf(error.fields, request, { target, typed })
-        : [{ field: error.reason === 'AlreadyExists' ? NAME_FIELD : undefined, message: error.message }];
-    return formPage(request, { target, typed }, { errors, status });
+    return formPage(request, { target, typed }, { errors: errorsOfRefusal(error, request, { target, typed }), status });
   }
   const entry = place.list === undefined ? undefined : typed.part['name'];
   const names = { object: typed.name, ...(typeof entry === 'string' && { entry }) };
   return { redirect: withParameters(`/edit/${place.id}`, { ...names, done: 'saved' }) };
+}
+
+interface Written {
+  readonly target: Target;
+  readonly name: string;
+  readonly spec: JsonObject;
+}
+
+async function write(
+  request: PostRequest,
+  { target: { place, live, spec: before }, name, spec }: Written,
+): Promise<void> {
+  const { person, form, deps } = request;
+  const ref = { namespace: deps.gatewayNamespace, name };
+  if (!live) return createObject(request, { place, ref, spec });
+  const patch = { spec: mergePatchTo(before, spec) };
+  await person.change(place.kind, ref, { uid: form['uid'] ?? '', generation: Number(form['generation']), patch });
+}
+
+const CHANGED_MEANWHILE =
+  'Somebody else has changed it since you opened it. Preview once more to see what yours changes now.';
+
+function errorsOfRefusal(error: AccessError, request: PostRequest, draft: Draft): FieldFault[] {
+  if (error.fields.length > 0) return errorsOf(error.fields, request, draft);
+  if (error.reason === 'Conflict') return [{ field: undefined, message: CHANGED_MEANWHILE }];
+  return [{ field: error.reason === 'AlreadyExists' ? NAME_FIELD : undefined, message: error.message }];
 }
 
 /** The schemas have checked the spec. */
@@ -145,23 +159,30 @@ async function createObject(
 }
 
 /** Rejects with NotFound or Forbidden. */
-async function targetOf({ person, deps, query }: EditRequest, place: Place): Promise<Target> {
+async function targetOf(request: EditRequest, place: Place): Promise<Target> {
+  const {
+    person,
+    deps: { gatewayNamespace: namespace },
+    query: { object: name = '', entry = '' },
+  } = request;
   const { kind, list, noun } = place;
-  const namespace = deps.gatewayNamespace;
-  const { object: name = '', entry = '' } = query;
-  if (name === '') {
-    if (!(await person.may('list', kind, { namespace })))
-      throw new AccessError('NotFound', `This page is for people who may list the gateway's ${kind}s.`);
-    if (list !== undefined) throw new AccessError('NotFound', `A ${noun} is in a ${kind}. Choose one first.`);
-    return { place, live: undefined, spec: {}, index: undefined };
-  }
+  if (name === '') return newTarget(request, place);
   const live = await person.get(kind, { namespace, name });
   if (!live) throw new AccessError('NotFound', `There is no ${kind} ${name}.`);
   const spec = specOf(live);
-  const index = list === undefined || entry === '' ? undefined : indexOf(list, spec, entry);
-  if (entry !== '' && index === undefined)
-    throw new AccessError('NotFound', `${kind} ${name} has no ${noun} ${entry}.`);
+  if (list === undefined || entry === '') return { place, live, spec, index: undefined };
+  const index = indexOf(list, spec, entry);
+  if (index === undefined) throw new AccessError('NotFound', `${kind} ${name} has no ${noun} ${entry}.`);
   return { place, live, spec, index };
+}
+
+/** An entry needs an object that it is in. */
+async function newTarget({ person, deps }: EditRequest, place: Place): Promise<Target> {
+  const { kind, list, noun } = place;
+  if (!(await person.may('list', kind, { namespace: deps.gatewayNamespace })))
+    throw new AccessError('NotFound', `This page is for people who may list the gateway's ${kind}s.`);
+  if (list !== undefined) throw new AccessError('NotFound', `A ${noun} is in a ${kind}. Choose one first.`);
+  return { place, live: undefined, spec: {}, index: undefined };
 }
 
 function readTyped(request: EditRequest, target: Target, posted: Posted): Typed {
@@ -200,35 +221,41 @@ function errorsOf(faults: readonly ApiFieldError[], request: Pick<PageRequest, '
 }
 
 async function formPage(request: EditRequest, draft: Draft, outcome: Outcome): Promise<HandlerResult> {
-  const { deps, person, csrf, query } = request;
+  const { csrf, query } = request;
   const { target, typed } = draft;
-  const { place, live, index } = target;
-  const { object = '', entry = '' } = query;
-  const isNew = place.list === undefined ? !live : index === undefined;
-  const what = place.list === undefined ? object : entry;
-  const verb = live ? 'patch' : 'create';
-  const namespace = deps.gatewayNamespace;
-  const may = await person.may(verb, place.kind, live ? { namespace, name: live.metadata.name } : { namespace });
+  const { place, live } = target;
+  const names = { object: query.object ?? '', entry: query.entry ?? '' };
+  const { uid = '', generation = 0 } = live?.metadata ?? {};
   return editPage({
     ...outcome,
     place,
-    title: isNew ? `New ${place.noun}` : `Edit ${place.noun} ${what}`,
+    title: titleOf(target, names),
     lede: ledeOf(target),
-    action: editPath(place.id, { object, entry }),
+    action: editPath(place.id, names),
     csrf,
-    hidden: { uid: live?.metadata.uid ?? '', generation: live?.metadata.generation ?? 0 },
+    hidden: { uid, generation },
     head: live ? NOTHING : nameField(typed.name, outcome.errors),
     parts: [{ place, root: rootOf(request, draft) }],
     preview: outcome.preview,
-    done:
-      query.done === 'saved' ? `The ${place.noun} is saved. It is in force on all proxies within seconds.` : undefined,
-    missing: may
-      ? undefined
-      : renderMissingRight(rightsOf(deps.access.backend, person), verb, {
-          kind: `${place.kind.toLowerCase()}s`,
-          namespace,
-        }),
+    done: query.done === 'saved' ? `Saved. It is in force on all proxies within seconds.` : undefined,
+    missing: await missingRight(request, target),
   });
+}
+
+function titleOf({ place: { list, noun }, live, index }: Target, { object, entry }: Required<EditedNames>): string {
+  const isNew = list === undefined ? !live : index === undefined;
+  return isNew ? `New ${noun}` : `Edit ${noun} ${list === undefined ? object : entry}`;
+}
+
+/** undefined: the person may save it. */
+async function missingRight(
+  { deps, person }: EditRequest,
+  { place: { kind }, live }: Target,
+): Promise<Html | undefined> {
+  const verb = live ? 'patch' : 'create';
+  const namespace = deps.gatewayNamespace;
+  if (await person.may(verb, kind, { namespace, ...(live && { name: live.metadata.name }) })) return undefined;
+  return renderMissingRight(rightsOf(deps.access.backend, person), verb, { kind: `${kind.toLowerCase()}s`, namespace });
 }
 
 function ledeOf({ place: { kind, list }, live }: Target): Html {

@@ -1,11 +1,11 @@
 /** [P] An object as a form would leave it: checked as the API server would, and as patches and manifests to copy. */
 import { isDeepStrictEqual } from 'node:util';
-import { dump } from 'js-yaml';
 import { isJsonObject } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import { objectsOf } from '#objects/resources.ts';
 import type { ApiFieldError, ObjectRef } from '../../access/access.ts';
+import { toYaml } from '../../queries/manifest.ts';
 import type { ConsoleDeps } from '../../route.ts';
 import type { EditedObject } from '../compute-change.ts';
 import type { EditedKind, Place } from './places.ts';
@@ -53,6 +53,8 @@ interface PatchOf {
 
 /** What somebody puts into a repository instead of saving it here. */
 export interface Patch {
+  /** "PriceCatalog all" */
+  readonly object: string;
   readonly text: string;
   readonly fileName: string;
   /** Applies the file. */
@@ -62,9 +64,10 @@ export interface Patch {
 /** The manifest of a new object, the JSON patch (RFC 6902) of an entry, or the merge patch of other fields. */
 export function patchOf({ place: { kind, list }, ref, before, after, index }: PatchOf): Patch {
   const { namespace, name } = ref;
+  const object = `${kind} ${name}`;
   if (!before) {
     const manifest = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec: after };
-    return { text: toYaml(manifest), fileName: `${name}.yaml`, command: `kubectl apply -f ${name}.yaml` };
+    return { object, text: toYaml(manifest), fileName: `${name}.yaml`, command: `kubectl apply -f ${name}.yaml` };
   }
   const type = list === undefined ? 'merge' : 'json';
   const text =
@@ -72,7 +75,7 @@ export function patchOf({ place: { kind, list }, ref, before, after, index }: Pa
       ? toYaml({ spec: mergePatchTo(before, after) })
       : toYaml(entryPatch(list, { before, after, index }));
   const command = `kubectl patch ${kind.toLowerCase()}s.modelgateway.dev ${name} --namespace ${namespace} --type ${type} --patch-file patch.yaml`;
-  return { text, fileName: 'patch.yaml', command };
+  return { object, text, fileName: 'patch.yaml', command };
 }
 
 /** It fails where somebody has moved the entry meanwhile. */
@@ -114,14 +117,11 @@ function leavesOf(value: Json | undefined, path = ''): Map<string, string> {
     : isJsonObject(value)
       ? Object.entries(value).map(([name, each]) => [path === '' ? name : `${path}.${name}`, each])
       : [];
-  if (below.length === 0) return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
+  if (below.length === 0)
+    return path === '' ? new Map() : new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
   return new Map(below.flatMap(([name, each]) => [...leavesOf(each, name)]));
 }
 
 function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
-}
-
-function toYaml(value: Json): string {
-  return dump(value, { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true });
 }

@@ -1,4 +1,5 @@
 /** [P] The fields of a form over a schema: built from a value to be shown, and read back from what was posted. */
+import { isDeepStrictEqual } from 'node:util';
 import { formatPath } from '#crds/field-path.ts';
 import type { FieldPath } from '#crds/field-path.ts';
 import { isJsonObject } from '#crds/json.ts';
@@ -11,7 +12,7 @@ interface Common {
   readonly label: string;
   readonly hint: string;
   readonly required: boolean;
-  /** Whether the object says anything of it. */
+  /** Whether the object says something else of it than the schema's default. */
   readonly isSet: boolean;
 }
 
@@ -25,8 +26,8 @@ export type SchemaField = Common &
         readonly byDefault: string;
       }
     | { readonly kind: 'Set'; readonly values: readonly string[]; readonly options: readonly string[] }
-    /** A list of texts, or a map as "key=value": one a line. */
-    | { readonly kind: 'Lines'; readonly value: string }
+    /** A list of texts, or a map as "name=value": one a line. */
+    | { readonly kind: 'Lines'; readonly value: string; readonly isMap: boolean }
     | { readonly kind: 'Object'; readonly fields: readonly SchemaField[]; readonly mayBeEmpty: boolean }
     | { readonly kind: 'List'; readonly items: readonly SchemaField[]; readonly itemLabel: string }
   );
@@ -39,40 +40,43 @@ interface Place {
 
 /** The field of a value, with all fields below it. */
 export function fieldOf(node: SchemaNode, value: Json | undefined, { path, label, required }: Place): SchemaField {
-  const common = {
-    name: formatPath(path),
-    label,
-    hint: node.description ?? '',
-    required,
-    isSet: value !== undefined,
-  };
-  if (node.type === 'boolean' || node.enum)
-    return {
-      ...common,
-      kind: 'Choice',
-      value: textOf(value),
-      options: node.enum ?? BOOLEANS,
-      byDefault: textOf(node.default),
-    };
-  if (node.type === 'object' && node.properties)
-    return {
-      ...common,
-      kind: 'Object',
-      fields: propertiesOf(node, value, path),
-      mayBeEmpty: mayBeEmpty(node, required),
-    };
-  if (node.type === 'object') return { ...common, kind: 'Lines', value: linesOfMap(value) };
-  if (node.type !== 'array')
-    return { ...common, kind: 'Text', value: textOf(value), isNumber: node.type === 'integer' };
-  const items = node.items;
+  const isSet = value !== undefined && !isDeepStrictEqual(value, node.default);
+  const common = { name: formatPath(path), label, hint: node.description ?? '', required, isSet };
+  if (node.type === 'object') {
+    if (!node.properties) return { ...common, kind: 'Lines', value: linesOfMap(value), isMap: true };
+    const fields = propertiesOf(node, value, path);
+    const isOwn = value !== undefined && (mayBeEmpty(path) || fields.some((field) => field.isSet));
+    return { ...common, isSet: isOwn, kind: 'Object', fields, mayBeEmpty: mayBeEmpty(path) };
+  }
+  if (node.type === 'array') return { ...common, ...listFieldOf(node, value, { path, label }) };
+  const options = optionsOf(node);
+  return options
+    ? { ...common, kind: 'Choice', value: textOf(value), options, byDefault: textOf(node.default) }
+    : { ...common, kind: 'Text', value: textOf(value), isNumber: node.type === 'integer' };
+}
+
+type ListField = Extract<SchemaField, { readonly kind: 'Set' | 'Lines' | 'List' }>;
+
+function listFieldOf(
+  node: SchemaNode,
+  value: Json | undefined,
+  { path, label }: Pick<Place, 'path' | 'label'>,
+): DistributiveOmit<ListField, keyof Common> {
+  const { items } = node;
   const list = listOf(value ?? node.default);
-  if (items?.enum) return { ...common, kind: 'Set', values: list.map(textOf), options: items.enum };
-  if (items?.type !== 'object') return { ...common, kind: 'Lines', value: list.map(textOf).join('\n') };
+  if (items?.enum) return { kind: 'Set', values: list.map(textOf), options: items.enum };
+  if (items?.type !== 'object') return { kind: 'Lines', value: list.map(textOf).join('\n'), isMap: false };
   const itemLabel = singular(label);
-  const itemFields = list.map((item, index) =>
+  const fields = list.map((item, index) =>
     fieldOf(items, item, { path: [...path, index], label: `${itemLabel} ${index + 1}`, required: true }),
   );
-  return { ...common, kind: 'List', items: itemFields, itemLabel };
+  return { kind: 'List', items: fields, itemLabel };
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+function optionsOf({ type, enum: values }: SchemaNode): readonly string[] | undefined {
+  return type === 'boolean' ? BOOLEANS : values;
 }
 
 const BOOLEANS = ['true', 'false'];
@@ -88,26 +92,30 @@ function propertiesOf(
   );
 }
 
-/** Whether {} means something else than nothing: a selector of everything. */
-function mayBeEmpty(node: SchemaNode, required: boolean): boolean {
-  return !required && node.default === undefined && !node.required && !node['x-kubernetes-validations'];
+/** Whether {} says something: a selector of everything. */
+function mayBeEmpty(path: FieldPath): boolean {
+  return String(path.at(-1)).toLowerCase().endsWith('selector');
 }
 
 /** Reads the value of the schema's node at the path; undefined: nothing was typed. Texts that are no numbers stay. */
 export function readValue(node: SchemaNode, path: FieldPath, posted: Posted): Json | undefined {
   const name = formatPath(path);
-  if (node.type === 'object') return node.properties ? readObject(node, path, posted) : mapOfLines(posted.get(name));
-  if (node.type !== 'array') return scalarOf(node, posted.get(name) ?? '');
-  const items = node.items;
-  if (items?.enum) {
-    const chosen = items.enum.filter((option) => posted.has(optionName(name, option)));
-    return chosen.length === 0 && listOf(node.default).length === 0 ? undefined : chosen;
-  }
-  const list =
-    items?.type === 'object'
+  if (node.type === 'array') return readList(node, path, posted);
+  if (node.type !== 'object') return scalarOf(node, posted.get(name) ?? '');
+  return node.properties ? readObject(node, path, posted) : mapOfLines(posted.get(name));
+}
+
+function readList(node: SchemaNode, path: FieldPath, posted: Posted): Json | undefined {
+  const name = formatPath(path);
+  const { items } = node;
+  if (!items) return undefined;
+  const list = items.enum
+    ? items.enum.filter((option) => posted.has(optionName(name, option)))
+    : items.type === 'object'
       ? indexesOf(name, posted).map((index) => readObject(items, [...path, index], posted) ?? {})
-      : lines(posted.get(name)).map((line) => (items ? (scalarOf(items, line) ?? line) : line));
-  return list.length === 0 ? undefined : list;
+      : lines(posted.get(name)).map((line) => scalarOf(items, line) ?? line);
+  // a set without a choice is an error where the schema has a default that would take its place
+  return list.length === 0 && !(items.enum && listOf(node.default).length > 0) ? undefined : list;
 }
 
 /** What was posted, by name. */

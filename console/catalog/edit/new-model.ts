@@ -23,7 +23,7 @@ import { editPage } from './edit-page.ts';
 import { fieldAt, fieldOf, readValue } from './fields.ts';
 import type { Posted, SchemaField } from './fields.ts';
 import { changeEntries } from './list-buttons.ts';
-import { indexOf, MODEL_PLACE, PRICE_PLACE, schemaOf, specOf, withPart } from './places.ts';
+import { indexOf, MODEL_PLACE, PRICE_PLACE, schemaOf, specOf, withoutProperties, withPart } from './places.ts';
 import type { Place } from './places.ts';
 import { previewOf } from './preview-of.ts';
 
@@ -166,9 +166,7 @@ function readTyped(request: PageRequest, posted: Posted): Typed {
 function nodeOf({ deps }: Pick<PageRequest, 'deps'>, place: Place): SchemaNode {
   const schema = deps.schemas.get(place.kind);
   if (!schema) throw new Error(`no schema of ${place.kind}`);
-  const node = schemaOf(place, schema, false);
-  const { name: _, ...properties } = node.properties ?? {};
-  return { ...node, properties };
+  return withoutProperties(schemaOf(place, schema, false), ['name']);
 }
 
 function additionsOf(

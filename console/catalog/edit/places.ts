@@ -88,9 +88,13 @@ export const PLACES: readonly Place[] = [
 export function schemaOf({ list, without = [] }: Place, { root }: KindSchema, isNew: boolean): SchemaNode {
   const spec = root.properties?.['spec'];
   const node = list === undefined ? spec : spec?.properties?.[list]?.items;
-  if (!node) throw new Error('a place is in its kind’s schema');
-  if (isNew || without.length === 0) return node;
-  const properties = Object.entries(node.properties ?? {}).filter(([name]) => !without.includes(name));
+  if (!node) throw new Error("a place is in its kind's schema");
+  return isNew ? node : withoutProperties(node, without);
+}
+
+/** The schema of an object without some of its fields. */
+export function withoutProperties(node: SchemaNode, names: readonly string[]): SchemaNode {
+  const properties = Object.entries(node.properties ?? {}).filter(([name]) => !names.includes(name));
   return { ...node, properties: Object.fromEntries(properties) };
 }
 

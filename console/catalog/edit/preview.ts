@@ -68,12 +68,12 @@ function renderPrices(prices: readonly PriceDifference[]): Html {
   );
 }
 
-function renderPatch({ text, fileName, command }: Patch, index: number): Html {
+function renderPatch({ object, text, fileName, command }: Patch, index: number): Html {
   const id = `patch-${index}`;
   return section(
     {
       id: `${id}-title`,
-      title: index === 0 ? 'Copy as patch' : 'And this one',
+      title: html`Copy as patch: <bdi>${object}</bdi>`,
       beside: html`<button type="button" class="button small" data-copy="${id}" hidden>
         Copy<span class="vh"> ${fileName}</span>
       </button>`,
@@ -83,7 +83,7 @@ function renderPatch({ text, fileName, command }: Patch, index: number): Html {
         class="code"
         tabindex="0"
         role="region"
-        aria-labelledby="${id}-title"
+        aria-label="${fileName} of ${object}"
       ><code id="${id}">${preformatted(text)}</code></pre>`,
   );
 }

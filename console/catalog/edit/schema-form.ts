@@ -34,24 +34,10 @@ export function renderSchemaFields(fields: readonly SchemaField[], form: SchemaF
 }
 
 function renderField(field: SchemaField, form: SchemaForm): Html {
-  const { name, label, hint, required } = field;
-  const common = {
-    field: name,
-    label: required ? label : html`${label} <small>optional</small>`,
-    hint,
-    errors: form.errors,
-  };
   switch (field.kind) {
-    case 'Text': {
-      const attributes = html`type="text" ${flag('required', required)}
-      ${field.isNumber ? html`inputmode="numeric"` : NOTHING} autocomplete="off"`;
-      return textField({ ...common, value: field.value, attributes, short: field.isNumber });
-    }
-    case 'Choice': {
-      const none = field.byDefault === '' ? 'Not set' : `Default: ${field.byDefault}`;
-      const options = [...(required ? [] : [{ value: '', label: none }]), ...field.options.map(asOption)];
-      return selectField({ ...common, value: field.value, options });
-    }
+    case 'Text':
+    case 'Choice':
+      return renderControl(field, form);
     case 'Set':
       return renderSet(field, form);
     case 'Lines':
@@ -61,6 +47,20 @@ function renderField(field: SchemaField, form: SchemaForm): Html {
     case 'List':
       return renderList(field, form);
   }
+}
+
+function renderControl(field: FieldOf<'Text' | 'Choice'>, { errors }: SchemaForm): Html {
+  const { name, hint, required, value } = field;
+  const label = required ? field.label : html`${field.label} <small>optional</small>`;
+  const common = { field: name, label, hint, errors, value };
+  if (field.kind === 'Text') {
+    const keyboard = field.isNumber ? html`inputmode="numeric"` : NOTHING;
+    const attributes = html`type="text" ${flag('required', required)} ${keyboard} autocomplete="off"`;
+    return textField({ ...common, attributes, short: field.isNumber });
+  }
+  const none = { value: '', label: field.byDefault === '' ? 'Not set' : `Default: ${field.byDefault}` };
+  const isOpen = !required || value === '';
+  return selectField({ ...common, options: [...(isOpen ? [none] : []), ...field.options.map(asOption)] });
 }
 
 function asOption(value: string): { readonly value: string; readonly label: string } {
@@ -82,10 +82,10 @@ function renderSet({ name, label, hint, values, options }: FieldOf<'Set'>, { err
   </fieldset>`;
 }
 
-function renderLines({ name, label, hint, value }: FieldOf<'Lines'>, { errors }: SchemaForm): Html {
+function renderLines({ name, label, hint, value, isMap }: FieldOf<'Lines'>, { errors }: SchemaForm): Html {
   const rows = Math.min(8, Math.max(2, value.split('\n').length));
   return html`<div class="field">
-    <label for="${fieldId(name)}">${label} <small>one per line</small></label>
+    <label for="${fieldId(name)}">${label} <small>one per line${isMap ? ', as name=value' : ''}</small></label>
     ${renderHint(name, hint)}
     <textarea id="${fieldId(name)}" name="${name}" rows="${rows}" spellcheck="false" ${describedBy(name, errors, true)}>
 ${preformatted(value)}</textarea>
@@ -98,7 +98,7 @@ function renderObject(field: FieldOf<'Object'>, form: SchemaForm): Html {
   const { name, label, hint, required, isSet, fields, mayBeEmpty } = field;
   const mark = html`<label class="choice">
     <input type="checkbox" name="${presenceName(name)}" ${flag('checked', isSet)} />
-    <span>Set, even if all fields below are empty</span>
+    <span>Set it: without a field below, it selects everything</span>
   </label>`;
   const body = html`<p class="hint">${hint}</p>
     ${renderErrors(name, form.errors)} ${mayBeEmpty ? mark : NOTHING}
