@@ -46,6 +46,9 @@ export function csrfField(csrf: string): Html {
 
 interface FormActions {
   readonly submit: string;
+  /** What the button posts. */
+  readonly name?: string;
+  readonly value?: string;
   /** Further classes of the button. */
   readonly tone?: string;
   /** Where Cancel leads, or the button that closes the dialog; undefined: the form has none. */
@@ -55,9 +58,11 @@ interface FormActions {
 }
 
 /** The buttons at a form's end. */
-export function formActions({ submit, tone = 'primary', cancel, others = NOTHING }: FormActions): Html {
+export function formActions({ submit, name, value, tone = 'primary', cancel, others = NOTHING }: FormActions): Html {
   return html`<div class="form-actions">
-    <button type="submit" class="button ${tone}">${submit}</button>
+    <button type="submit" class="button ${tone}" ${attribute('name', name)} ${attribute('value', value)}>
+      ${submit}
+    </button>
     ${others} ${typeof cancel === 'string' ? html`<a class="button" href="${cancel}">Cancel</a>` : (cancel ?? NOTHING)}
   </div>`;
 }
