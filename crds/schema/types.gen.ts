@@ -153,9 +153,9 @@ export interface Condition {
   readonly type: string;
   /** Whether the condition is true. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** The reason, as one CamelCase word of a closed list. */
+  /** The reason as one CamelCase word, from a closed list. */
   readonly reason: string;
-  /** An explanation for human readers. */
+  /** A human-readable explanation. */
   readonly message: string;
   /** When the status last changed from one value to another. */
   readonly lastTransitionTime: string;
