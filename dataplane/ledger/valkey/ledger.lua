@@ -644,28 +644,20 @@ end
 -- still settle it.
 local HELD = 72
 
-local function copyFields(from, names)
-  local copy = {}
-  for _, name in ipairs(names) do copy[name] = from[name] end
-  return copy
-end
-
 -- A hold is JSON, in which amounts are decimal text: `key`, `account`, `instance`, `createdMs` and `admitted` (when its
 -- process and the store had the call), `day` and `month` (their indexes), `renewedMs` (its latest progress), `amount`,
 -- `spending` (the limits on money that it was admitted with), and what the call costs so far: `cost`, `route`,
 -- `tokens`.
-local HOLD = { 'key', 'account', 'instance', 'createdMs', 'admitted', 'day', 'month', 'renewedMs', 'cost', 'route',
-  'tokens', 'pointer' }
-local LIMIT = { 'scope', 'window', 'name', 'start', 'stop' }
-
 local function encodeHold(hold)
-  local stored, limits = copyFields(hold, HOLD), {}
+  local limits = {}
   for i, limit in ipairs(hold.spending) do
-    limits[i] = copyFields(limit, LIMIT)
-    limits[i].amount = limit.amount and decimal(limit.amount)
+    limits[i] = { scope = limit.scope, amount = limit.amount and decimal(limit.amount), window = limit.window,
+      name = limit.name, start = limit.start, stop = limit.stop }
   end
-  stored.amount, stored.spending = decimal(hold.amount), limits
-  return cjson.encode(stored)
+  return cjson.encode({ key = hold.key, account = hold.account, instance = hold.instance, createdMs = hold.createdMs,
+    admitted = hold.admitted, day = hold.day, month = hold.month, renewedMs = hold.renewedMs,
+    amount = decimal(hold.amount), spending = limits, cost = hold.cost, route = hold.route, tokens = hold.tokens,
+    pointer = hold.pointer })
 end
 local function decodeHold(text)
   local hold = cjson.decode(text)
@@ -1684,6 +1676,12 @@ do
     return reply
   end
 
+  local function recordIn(asked)
+    local record = {}
+    for _, name in ipairs(RECORD) do record[name] = asked[name] end
+    return record
+  end
+
   -- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
   local function refillReaped(held, before, record, job)
     local key, account = loadKey(held.key), loadAccount(held.account)
@@ -1703,7 +1701,7 @@ do
   -- Restores a settlement that was acknowledged, from a journal: its record, and the balances after `change`.
   -- `billedBy` is the number of the change that billed the call, if that is an earlier one.
   local function refill(asked, job, endedMs)
-    local id, record = asked.call, copyFields(asked, RECORD)
+    local id, record = asked.call, recordIn(asked)
     local state, held, pointer = loadCall(id)
     if state == 'R' and asked.status ~= 'Abandoned' then
       local before = readRecord(pointer)
