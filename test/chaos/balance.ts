@@ -1,4 +1,5 @@
 /** Checks the books as a whole: records add up to what is spent, and keys are told the same. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ANSWER_MS } from './admin.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS, keyString } from './config.ts';
 import type { KeyName } from './config.ts';
@@ -6,6 +7,8 @@ import { sumOfCosts, uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tally } from './ledger-file.ts';
 import { spentUnder, windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
+
+const POLL_MS = 250;
 
 /** `records`: all that there are. Keys whose spending is that of a window are left out (windows.ts). */
 export function balance({ accountSpent, spent }: Tally, records: readonly LedgerRecord[]): string[] {
@@ -27,9 +30,23 @@ export function balance({ accountSpent, spent }: Tally, records: readonly Ledger
 
 /** What a member tells keys of their money is what is in the books. */
 export async function keysTell(world: World, member: number): Promise<string[]> {
+  await untilStoreReached(world, member);
   const found = await askKeys(world, member);
   // a window may have ended between the two
   return found.length === 0 ? [] : askKeys(world, member);
+}
+
+/** On a busy machine, a member may lose a connection that it had when the round came to rest. */
+async function untilStoreReached(world: World, member: number): Promise<void> {
+  const { keys } = world.config;
+  const name = KEY_NAMES.find((each) => keys[each].enabled);
+  if (!name) return;
+  const untilMs = Date.now() + ANSWER_MS;
+  while (Date.now() < untilMs) {
+    const { status } = await askKey(await world.url(member), keyString(name, keys[name].rotation));
+    if (status !== 503) return;
+    await sleep(POLL_MS);
+  }
 }
 
 async function askKeys(world: World, member: number): Promise<string[]> {
@@ -59,7 +76,7 @@ async function keyTells({ world: { config }, tally, url }: Asking, name: KeyName
   return status === 200 && said === expected
     ? []
     : [
-        `${uidOf(name)} is told ${status} ${body.error?.code ?? ''}: spent, held, balance, spent under limits ${said}; the books say ${expected}`,
+        `${uidOf(name)} is told ${status} ${body.error?.message ?? ''}: spent, held, balance, spent under limits ${said}; the books say ${expected}`,
       ];
 }
 
@@ -74,7 +91,7 @@ interface ToldKey {
   readonly held_usd?: string;
   readonly balance_usd?: string;
   readonly account_limits?: readonly { readonly spent_usd: string }[];
-  readonly error?: { readonly code?: string };
+  readonly error?: { readonly message?: string };
 }
 
 async function askKey(url: string, key: string): Promise<{ readonly status: number; readonly body: ToldKey }> {
