@@ -75,7 +75,7 @@ class WsMessageSocket implements MessageSocket {
     socket.on('pong', () => {
       this.#isAlive = true;
     });
-    // 'close' follows, with 1006 also if this end has closed the socket
+    // 'close' follows, with 1006 even if this end closed the socket for a message that is too large
     socket.on('error', (error) => {
       this.#receivedTooBig ||= 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
     });

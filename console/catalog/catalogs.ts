@@ -1,5 +1,6 @@
 /** The price catalogs of the gateway, for people who may read them. */
 import type { PriceCatalog } from '#crds/types.gen.ts';
+import { compareText } from '#web/compare-text.ts';
 import { formatCount } from '#web/format.ts';
 import { html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
@@ -15,7 +16,7 @@ async function showCatalogs({ person, deps }: PageRequest): Promise<HandlerResul
   const { objects, allowed } = await person.list('PriceCatalog');
   const catalogs = objects
     .filter(({ metadata }) => metadata.namespace === deps.gatewayNamespace)
-    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    .toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
   const list =
     catalogs.length === 0
       ? html`<p class="none">There is no PriceCatalog yet.</p>`

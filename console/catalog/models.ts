@@ -13,6 +13,7 @@ import { renderCalculationPart, renderPrices } from '#web/pricing/prices.ts';
 import { parsePricingQuery } from '#web/pricing/query.ts';
 import type { PricingQuery } from '#web/pricing/query.ts';
 import { AccessError } from '../access/access.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { callableModels } from '../queries/callable-models.ts';
@@ -24,7 +25,7 @@ import { segments } from '../components/tabs.ts';
 
 const PATH = '/models';
 /** Those of web/pricing/query.ts; `part`: only the calculation, for a script; `key`: what this key can call. */
-const MODELS_QUERY = Type.Record(Type.String(), Type.String({ maxLength: 507 }));
+const MODELS_QUERY = Type.Record(Type.String(), Type.String({ maxLength: MAX_ID_LENGTH }));
 /** A model's name may hold any character. */
 const MODEL = Type.Object({ name: Type.String() });
 

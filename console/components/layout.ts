@@ -5,6 +5,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Page, NavigationItem } from '../route.ts';
 import { FIND_PATH } from '../paths.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
 import { csrfField } from './form.ts';
 
 interface LayoutOptions {
@@ -86,7 +87,7 @@ function header(active: NavigationItem | undefined, { person }: LayoutOptions): 
   </header>`;
 }
 
-/** Posted, so that a whole key that is pasted is in no address. */
+/** Posted, so that a key that somebody pastes does not appear in a URL. */
 function findForm({ csrf }: SignedIn): Html {
   return html`<form class="site-find" method="post" action="${FIND_PATH}" role="search" aria-label="Everything">
     ${csrfField(csrf)}
@@ -94,7 +95,7 @@ function findForm({ csrf }: SignedIn): Html {
       id="find"
       type="search"
       name="q"
-      maxlength="507"
+      maxlength="${MAX_ID_LENGTH}"
       aria-label="Find anything"
       aria-keyshortcuts="/"
       placeholder="Find: id, key, team… ( / )"

@@ -46,7 +46,7 @@ interface Field<Parts> {
   readonly path: string;
   /** An edit cannot change it. */
   readonly fixed?: true;
-  /** The form of a new key folds it away with the others that few people need. */
+  /** The form of a new key hides it under "More options", with the other fields that few people need. */
   readonly folded?: true;
   /** The values as the form has them, before anything is typed; they are always valid. */
   readonly initial: Parts;

@@ -279,7 +279,7 @@ function renderList(view: KeysView): Html {
 
 function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, query: KeysQuery): Html {
   const names = namespaces.map((name) => [name, name] as const);
-  const held = KEY_STATUSES.filter((status) => statuses.has(status)).map(
+  const held = KEY_STATUSES.filter((status) => statuses.has(status) || status === query.status).map(
     (status) => [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const,
   );
   const clear = html`<a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}
@@ -287,21 +287,21 @@ function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, q
   >`;
   return filters({ action: '/keys', label: 'API keys', style: 'keys-filters', id: 'keys-filters', clear }, [
     searchFilter(query.text, 'Name, namespace, prefix or group'),
-    keptFilter({
+    selectFilter({
       label: 'Status',
       name: 'status',
       all: `All (${formatCount(total)})`,
       options: held,
       chosen: query.status ?? '',
     }),
-    keptFilter({
+    selectFilter({
       label: 'Namespace',
       name: 'namespace',
       all: 'All namespaces',
       options: names,
       chosen: query.namespace,
     }),
-    keptFilter({ label: 'Group', name: 'group', all: 'All groups', options: groups, chosen: query.group }),
+    selectFilter({ label: 'Group', name: 'group', all: 'All groups', options: groups, chosen: query.group }),
     sortChoice(query),
   ]);
 }
@@ -322,21 +322,6 @@ function sortChoice({ sort }: KeysQuery): Html {
     chosen: formatSort(sort),
     style: 'keys-sort',
   });
-}
-
-/** A value that is chosen although nothing has it any more is still shown as chosen. */
-function keptFilter({ options, chosen, ...filter }: Parameters<typeof selectFilter>[0]): Html {
-  const known = chosen === '' || options.some(([value]) => value === chosen);
-  return selectFilter({
-    ...filter,
-    options: known ? options : [...options, [chosen, labelOf(chosen)] as const],
-    chosen,
-  });
-}
-
-function labelOf(value: string): string {
-  const status = KEY_STATUSES.find((each) => each === value);
-  return status ? `${KEY_STATUS_LABELS[status]} (0)` : value;
 }
 
 function renderPager({ page, matches }: KeysSelection, query: KeysQuery): Html {

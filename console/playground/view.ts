@@ -4,6 +4,7 @@ import type { Html } from '#web/html.ts';
 import { csrfField } from '../components/form.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
 
 interface PlaygroundView {
   /** "namespace/name" of those that can be chosen. With many, they are searched. */
@@ -174,7 +175,7 @@ function renderKeySearch(keys: readonly string[], chosen: string | undefined): H
       id="pg-ref"
       list="pg-refs"
       value="${chosen ?? ''}"
-      maxlength="507"
+      maxlength="${MAX_ID_LENGTH}"
       placeholder="namespace/name"
       spellcheck="false"
       autocapitalize="none"

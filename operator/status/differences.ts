@@ -2,12 +2,12 @@
  * [P] Compares a live status with the desired one. A status has two owners with a field manager each: one for findings
  * and one for spending, so that frequent updates of amounts never touch the other conditions.
  */
-import type { ConditionType } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
 import type { StatusManager } from '#kube/status-client.ts';
 import type { StatusBody } from '#objects/live-object.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { sameJson } from './same-json.ts';
+import { isSpendingWarning } from './spending.ts';
 
 export type StatusOwner = Exclude<StatusManager, 'confirmation'>;
 
@@ -23,14 +23,6 @@ const SPENDING_FIELDS: ReadonlySet<string> = new Set([
 ]);
 /** Written by operator/upkeep/confirmations.ts, and by nobody else. */
 const CONFIRMATION_FIELD = 'lastConfirmedTime';
-const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
-  'QuotaLow',
-  'QuotaExhausted',
-  'BalanceLow',
-  'BalanceExhausted',
-  'LimitLow',
-  'LimitExhausted',
-]);
 
 /** The part of a status that belongs to one owner. */
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
@@ -47,7 +39,7 @@ function partWith(status: StatusBody, has: (isSpending: boolean) => boolean): St
   const part = Object.entries(fields).filter(
     ([name, value]) => value !== undefined && name !== CONFIRMATION_FIELD && has(SPENDING_FIELDS.has(name)),
   );
-  const said = conditions.filter((condition) => has(SPENDING_CONDITIONS.has(condition.type)));
+  const said = conditions.filter((condition) => has(isSpendingWarning(condition.type)));
   return { ...Object.fromEntries(part), ...(said.length === 0 ? {} : { conditions: said }) };
 }
 

@@ -23,7 +23,7 @@ export function keepsBooks(ledger: LedgerKind): boolean {
   return ledger !== 'forgetful';
 }
 
-/** What a store loses of an owner: its totals, what its windows are told from, or both. */
+/** What a store loses of a key or an account: its totals, the marks of its windows, or both. */
 export const LOST_BALANCES = ['totals', 'windows', 'both'] as const;
 export type LostBalance = (typeof LOST_BALANCES)[number];
 
@@ -36,7 +36,7 @@ export interface Store extends AsyncDisposable {
   flags(member: number): readonly string[];
   /** A network that a fault of this member disturbs. */
   network(member: number): Network;
-  /** Deletes the balance of a key or an account, or its marks, or both, and nothing else. */
+  /** Deletes this of a key or an account, and nothing else. */
   loseBalance(owner: KeyName | AccountName, what: LostBalance): Promise<void>;
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;

@@ -13,7 +13,7 @@ export function crdTemplate(text: string): string {
   return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) => metadata(name))}`;
 }
 
-/** Named templates that list all kinds, for rules of rights and of admission. */
+/** Named templates that list all kinds, for RBAC rules and admission policies. */
 export function kindsTemplate(kinds: readonly { readonly plural: string }[]): string {
   const plurals = kinds.map(({ plural }) => plural);
   return `{{- /* Generated from crds/ by npm run generate. */}}

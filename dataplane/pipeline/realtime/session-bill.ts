@@ -16,7 +16,7 @@ import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { possibleRegions, possibleTiers, servedRegions, servedTiers } from '../service-tiers.ts';
 import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
 import type { Conversation } from './conversation.ts';
-import type { PendingPiece, Transcriptions } from './transcriptions.ts';
+import type { TranscribedPiece, Transcriptions } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
 export interface ResponseBounds {
@@ -163,21 +163,21 @@ export class SessionBill {
   }
 
   /**
-   * Bills responses and transcriptions whose end does not come by what has come; those of which nothing has come only if
-   * `all`. Nothing is billed after that. Returns the responses' tokens, by their ids.
+   * Bills unfinished responses and transcriptions by what has arrived of them; those without any output only if `all`.
+   * Nothing is billed afterwards. Returns the responses' tokens, by id.
    */
   cut(all: boolean): ReadonlyMap<string, TokenCounts> {
     this.#isCut = true;
     for (const piece of this.#transcriptions.pending) {
       if (!all && piece.textBytes === 0) continue;
-      this.#cutShort();
+      this.#markPartial();
       this.#addTranscription(undefined, piece);
     }
     const billed = new Map<string, TokenCounts>();
     for (const [responseId, response] of this.#running) {
       this.#running.delete(responseId);
       if (!all && response.textBytes + response.audioBytes === 0) continue;
-      this.#cutShort();
+      this.#markPartial();
       const part = this.#seen(response);
       this.#add(part);
       billed.set(responseId, part.tokens);
@@ -185,12 +185,12 @@ export class SessionBill {
     return billed;
   }
 
-  /** Bills what another model has written down: by its figures, or by the audio and the text where they are missing. */
-  transcribed(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+  /** Bills a transcription: by its reported usage, or else by estimates from the audio and the text. */
+  transcribed(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
     if (!this.#isCut) this.#addTranscription(usage, piece);
   }
 
-  #addTranscription(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+  #addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
     const { model } = piece;
     const price = this.#candidate.priceOf(model);
     if (price) {
@@ -203,7 +203,7 @@ export class SessionBill {
     if (cost) this.#transcribedUpstream.add(cost, transcriptionOf(usage, piece, cost).consumption);
   }
 
-  #cutShort(): void {
+  #markPartial(): void {
     if (this.#usageSource !== 'Implausible') this.#usageSource = 'Partial';
   }
 
@@ -330,7 +330,7 @@ interface EstimatedConsumption {
 /** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
 function transcriptionOf(
   usage: TranscriptionUsage | undefined,
-  piece: PendingPiece,
+  piece: TranscribedPiece,
   price: CompiledPrice,
 ): EstimatedConsumption {
   const told = usage?.served?.seconds;
@@ -344,7 +344,7 @@ function transcriptionOf(
 
 function writtenTokens(
   usage: ReportedUsage,
-  { model, seconds, textBytes }: PendingPiece,
+  { model, seconds, textBytes }: TranscribedPiece,
   price: CompiledPrice,
 ): EstimatedConsumption {
   const { reported } = meterOf(usage, textBytes);

@@ -420,9 +420,9 @@ export class RealtimeSession {
       this.#parts.record.produced = true;
     }
     if (event.kind !== 'Transcribed') return;
-    const piece = this.#transcriptions.end(event.itemId);
+    const piece = this.#transcriptions.end(event.itemId, event.textBytes);
     if (piece && !event.failed) {
-      this.bill.transcribed(event.usage, { ...piece, textBytes: event.textBytes });
+      this.bill.transcribed(event.usage, piece);
       this.#parts.record.produced = true;
       if (!this.#isEnding) await this.#hold.record();
     }

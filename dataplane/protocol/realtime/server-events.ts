@@ -1,7 +1,7 @@
 /** Reads events of providers in a session of OpenAI's realtime API, as far as they say what it costs. Never throws. */
 import { Buffer } from 'node:buffer';
 import type { ReportedUsage } from '../converter.ts';
-import { isRecord, stringOf, textOf, utf8Bytes } from '../fields.ts';
+import { isRecord, recordOf, stringOf, textOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseJson } from '../parse-json.ts';
 import { changeOf } from './session.ts';
@@ -118,7 +118,7 @@ function readEnd(response: unknown): ServerEvent {
 }
 
 function readError(value: unknown): ServerEvent {
-  const error = isRecord(value) ? value : {};
+  const error = recordOf(value);
   return { kind: 'Error', eventId: textOf(error['event_id']), error };
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
 import { facts, figures } from '../../../../console/components/facts.ts';
+import { selectFilter } from '../../../../console/components/filters.ts';
 import { postForm } from '../../../../console/components/form.ts';
 import { notice } from '../../../../console/components/notice.ts';
 import { olderPager, pager } from '../../../../console/components/pager.ts';
@@ -67,6 +68,20 @@ describe('a form', () => {
     assert.match(markup, /method="post" action="\/x"/);
     assert.match(markup, /name="csrf" value="token"/);
     assert.match(markup, /name="uid" value="u"/);
+  });
+});
+
+describe('a choice of a filter', () => {
+  const select = (chosen: string) =>
+    selectFilter({ label: 'Group', name: 'group', all: 'All', options: [['a', 'Group A']], chosen }).markup;
+
+  it('selects what is chosen, also if the list does not offer it any more', () => {
+    assert.match(select('a'), /<option value="a" selected>Group A<\/option>/);
+    assert.match(select('gone<'), /<option value="gone&lt;" selected>gone&lt;<\/option><\/select>/);
+  });
+  it('lets all through if nothing is chosen', () => {
+    assert.doesNotMatch(select(''), /selected/);
+    assert.match(select(''), /<option value="">All<\/option><option value="a" *>Group A<\/option><\/select>/);
   });
 });
 

@@ -18,6 +18,11 @@ const confirmed = (transcription: object | null): Event => ({
   type: 'session.updated',
 });
 const committed = (id: string): Event => ({ type: 'input_audio_buffer.committed', item_id: id });
+const textDelta = (id: string, delta: string): Event => ({
+  type: 'conversation.item.input_audio_transcription.delta',
+  item_id: id,
+  delta,
+});
 const written = (id: string, more: object = {}): Event => ({
   type: 'conversation.item.input_audio_transcription.completed',
   item_id: id,
@@ -87,7 +92,7 @@ describe('a transcription', () => {
   });
 
   it('that has not come when the session ends is billed by its audio and the text so far', async () => {
-    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };
+    const delta = textDelta('i1', 'x'.repeat(400));
     const [atClient, atProvider] = ['client', 'provider'] as const;
     const cases: readonly [model: string, text: readonly Event[], end: 'client' | 'provider', costNanoUsd: bigint][] = [
       ['minutes', [], atClient, MINUTE_NANO_USD],
@@ -120,8 +125,7 @@ describe('a transcription', () => {
     const rig = await opened();
     rig.client.push(transcribe({ model: 'writer' }), append(1));
     await settled();
-    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x' };
-    rig.provider.push(committed('i1'), delta);
+    rig.provider.push(committed('i1'), textDelta('i1', 'x'));
     await settled();
     rig.provider.leave(1006);
     await rig.running;
@@ -147,7 +151,7 @@ describe('a transcription', () => {
 
   it('that comes after its text so far is billed once, by its figures', async () => {
     const rig = await opened();
-    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };
+    const delta = textDelta('i1', 'x'.repeat(400));
     rig.client.push(transcribe({ model: 'writer' }), append(20));
     await settled();
     const usage = { type: 'tokens', input_tokens: 7, output_tokens: 3 };
