@@ -2,6 +2,7 @@
  * A session of the realtime API: relays its events in both directions, and sees to it that whatever a response can cost is
  * held before the provider can begin it. It ends when either end does, when its money does, or when the process drains.
  */
+import type { TokenCounts } from '#price/tokens.ts';
 import { GatewayError } from '../../errors.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { MessageSocket } from '../../message-socket.ts';
@@ -23,6 +24,7 @@ import { clientErrorOf } from '../route.ts';
 import { checkEvent } from './check-event.ts';
 import { Conversation } from './conversation.ts';
 import { EventIds } from './event-ids.ts';
+import { ResponseTimes } from './response-times.ts';
 import { SessionBill } from './session-bill.ts';
 import { eventOf } from './session-end.ts';
 import type { SessionEnd } from './session-end.ts';
@@ -60,6 +62,7 @@ export class RealtimeSession {
   readonly #hold: SessionHold;
   readonly #limits: TokenLimits;
   readonly #ids = new EventIds();
+  readonly #times = new ResponseTimes();
   /** What the client has not taken yet. */
   readonly #sends = new Set<PendingSend>();
   readonly #ended = Promise.withResolvers<SessionEnd>();
@@ -351,6 +354,7 @@ export class RealtimeSession {
         return this.#end(event);
       case 'Output':
         this.#parts.record.produced = true;
+        this.#times.addOutput(event.responseId, this.#deps.clock.monotonicMs());
         this.bill.addOutput(event.responseId, event);
         return;
       default:
@@ -371,6 +375,7 @@ export class RealtimeSession {
     const begun = this.bill.begin(responseId);
     if (!begun) return;
     this.#parts.record.sent = true;
+    this.#times.begin(responseId, this.#deps.clock.monotonicMs());
     if (begun.eventId !== undefined) this.#limits.begin(begun.eventId, responseId);
     else {
       const full = await this.#limits.take(responseId, begun.bounds);
@@ -389,9 +394,17 @@ export class RealtimeSession {
     if (!tokens) return;
     this.#parts.record.produced = true;
     this.#limits.release(responseId, tokens);
+    this.#report(responseId, tokens);
     if (this.#isEnding) return;
     await this.#hold.record();
     this.#finishDrain();
+  }
+
+  #report(responseId: string, { output }: TokenCounts): void {
+    const time = this.#times.end(responseId, this.#deps.clock.monotonicMs());
+    const { model, target } = this.#parts.admitted.candidate;
+    if (time)
+      this.#deps.telemetry.responded({ ...time, model: model.name, protocol: target.protocol, outputTokens: output });
   }
 
   #refused({ eventId, error }: Extract<ServerEvent, { kind: 'Error' }>, message: Uint8Array): Uint8Array | undefined {

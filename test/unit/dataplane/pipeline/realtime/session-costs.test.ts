@@ -286,6 +286,35 @@ describe('a transcription', () => {
   });
 });
 
+describe('the cost for the platform', () => {
+  it('is of what has ended, what runs and what is pending, as the bill is', async () => {
+    const rig = openRig({ statesCosts: true });
+    const assertEqual = (isFree: boolean): void => {
+      const { costNanoUsd, upstreamCostNanoUsd } = rig.progress();
+      assert.equal(upstreamCostNanoUsd, costNanoUsd);
+      assert.equal(costNanoUsd === 0n, isFree);
+    };
+    rig.provider.push(created());
+    await settled();
+    assertEqual(true);
+    rig.client.push(transcribe({ model: 'minutes' }), append(60), ASK);
+    await settled();
+    const delta = { type: 'response.output_text.delta', response_id: 'r1', delta: 'x'.repeat(400) };
+    rig.provider.push(begun('r1'), delta);
+    await settled();
+    assertEqual(false);
+    const running = rig.progress().costNanoUsd;
+    rig.provider.push(committed('i1'));
+    await settled();
+    assertEqual(false);
+    assert.equal(rig.progress().costNanoUsd, running + MINUTE_NANO_USD);
+    rig.client.leave(1000);
+    await rig.running;
+    assertEqual(false);
+    assert.equal(rig.progress().costNanoUsd, running + MINUTE_NANO_USD);
+  });
+});
+
 describe('what is held for a response', () => {
   it('has the output of those that have not ended', async () => {
     const rig = await opened();
