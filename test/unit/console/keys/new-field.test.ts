@@ -24,7 +24,8 @@ beforeAll(async () => {
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
       if (!url.endsWith('/console/keys/fields.ts')) return loaded;
-      const source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source ?? '').toString();
+      assert.ok(loaded.source instanceof Uint8Array);
+      const source = Buffer.from(loaded.source).toString();
       assert.ok(source.includes(TABLE));
       return { ...loaded, source: source.replace(TABLE, TABLE + ROW) };
     },
