@@ -6,10 +6,16 @@ import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 
-/** How a socket was closed. 1006: without a closing handshake. 1009: either end sent a message that is too large. */
-export interface Closed {
+/** How a socket is closed. */
+export interface Close {
   readonly code: number;
   readonly reason: string;
+}
+
+/** How a socket was closed. 1006: without a closing handshake. */
+export interface Closed extends Close {
+  /** Whether this end closed it, because the other one sent a message that is larger than the socket's limit. */
+  readonly receivedTooBig: boolean;
 }
 
 export interface MessageSocket {
@@ -76,7 +82,8 @@ class WsMessageSocket implements MessageSocket {
     const pinging = setInterval(() => this.#ping(), PING_MS).unref();
     socket.on('close', (code, reason) => {
       clearInterval(pinging);
-      this.closed = { code: this.#receivedTooBig ? TOO_BIG : code, reason: reason.toString('utf8') };
+      const receivedTooBig = this.#receivedTooBig;
+      this.closed = { code: receivedTooBig ? TOO_BIG : code, reason: reason.toString('utf8'), receivedTooBig };
       this.#wake?.();
     });
   }

@@ -7,7 +7,7 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 import { table } from '../components/table.ts';
-import { withParameters } from '../paths.ts';
+import { editPath, withParameters } from '../paths.ts';
 import { CHANGE_PATH } from './price-change.ts';
 
 const PATH = '/catalogs';
@@ -29,7 +29,13 @@ async function showCatalogs({ person, deps }: PageRequest): Promise<HandlerResul
               hidden: true,
               style: 'cell-actions',
               cell: ({ metadata: { name } }) =>
-                html`<a class="button small" href="${withParameters(CHANGE_PATH, { catalog: name })}"
+                html`<a class="button small" href="${editPath('price', { object: name })}"
+                    >Add a price<span class="vh"> to ${name}</span></a
+                  >
+                  <a class="button small" href="${editPath('catalog', { object: name })}"
+                    >Settings<span class="vh"> of ${name}</span></a
+                  >
+                  <a class="button small" href="${withParameters(CHANGE_PATH, { catalog: name })}"
                     >Preview a change<span class="vh"> of ${name}</span></a
                   >
                   <a class="button small" href="${PATH}/${encodeURIComponent(name)}/yaml"

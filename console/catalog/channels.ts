@@ -48,10 +48,11 @@ async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_Q
   const may = await Promise.all(
     routes.map(({ metadata: { namespace, name } }) => person.may('patch', 'ModelRoute', { namespace, name })),
   );
+  const mayCreate = await person.may('create', 'ModelRoute', { namespace: gatewayNamespace });
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
   const done = hasChannel(routes, query.channel) ? DONE.get(query.done ?? '')?.(query.channel) : undefined;
-  const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
+  const body = renderRoutes({ routes, health, reports, csrf, changeable, mayCreate, done, doctor, gatewayNamespace });
   return { page: { title: 'Routes', active: 'routes', body, styles: ['catalog.css'] } };
 }
 

@@ -14,7 +14,7 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../queries/names.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
-import { postForm } from '../components/form.ts';
+import { choiceForm, postForm } from '../components/form.ts';
 import { withParameters } from '../paths.ts';
 import { renderLedgerNotice } from '../components/ledger-notice.ts';
 import { pageHead } from '../components/page.ts';
@@ -140,10 +140,10 @@ function changePage(
 }
 
 function renderChoice(names: readonly string[], chosen: string): Html {
-  return html`<form class="toolbar" method="get" action="${CHANGE_PATH}">
-    ${selectFilter({ label: 'Catalog', name: 'catalog', options: names.map((name) => [name, name]), chosen })}
-    <button type="submit" class="button">Load</button>
-  </form>`;
+  return choiceForm(
+    { action: CHANGE_PATH, button: 'Load' },
+    selectFilter({ label: 'Catalog', name: 'catalog', options: names.map((name) => [name, name]), chosen }),
+  );
 }
 
 export const priceChangeRoutes: readonly ConsoleRoute[] = [

@@ -6,7 +6,7 @@ import type { Html } from '#web/html.ts';
 import type { Page, NavigationItem } from '../route.ts';
 import { FIND_PATH } from '../paths.ts';
 import { MAX_ID_LENGTH } from '../request-schema.ts';
-import { csrfField } from './form.ts';
+import { postForm } from './form.ts';
 
 interface LayoutOptions {
   /** undefined: nobody is signed in. */
@@ -89,9 +89,9 @@ function header(active: NavigationItem | undefined, { person }: LayoutOptions): 
 
 /** Posted, so that a key that somebody pastes does not appear in a URL. */
 function findForm({ csrf }: SignedIn): Html {
-  return html`<form class="site-find" method="post" action="${FIND_PATH}" role="search" aria-label="Everything">
-    ${csrfField(csrf)}
-    <input
+  return postForm(
+    { action: FIND_PATH, csrf, style: 'site-find', search: 'Everything' },
+    html`<input
       id="find"
       type="search"
       name="q"
@@ -102,8 +102,8 @@ function findForm({ csrf }: SignedIn): Html {
       spellcheck="false"
       autocapitalize="none"
       autocomplete="off"
-    />
-  </form>`;
+    />`,
+  );
 }
 
 function navigation(active: NavigationItem | undefined, { byKey, platform }: SignedIn): Html {
@@ -120,9 +120,7 @@ function navigation(active: NavigationItem | undefined, { byKey, platform }: Sig
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button = html`<form method="post" action="/sign-out">
-    ${csrfField(csrf)} <button type="submit">Sign out</button>
-  </form>`;
+  const button = postForm({ action: '/sign-out', csrf, style: '' }, html`<button type="submit">Sign out</button>`);
   return html`<div class="site-person">
     <span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}
   </div>`;

@@ -3,13 +3,11 @@
  * and one for spending, so that frequent updates of amounts never touch the other conditions.
  */
 import type { Condition } from '#crds/types.gen.ts';
-import type { StatusManager } from '#kube/status-client.ts';
+import type { StatusOwner } from '#kube/status-client.ts';
 import type { StatusBody } from '#objects/live-object.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { sameJson } from './same-json.ts';
 import { isSpendingWarning } from './spending.ts';
-
-export type StatusOwner = Exclude<StatusManager, 'confirmation'>;
 
 const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'periodStartTime',
@@ -21,8 +19,6 @@ const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'balanceUsd',
   'limits',
 ]);
-/** Written by operator/upkeep/confirmations.ts, and by nobody else. */
-const CONFIRMATION_FIELD = 'lastConfirmedTime';
 
 /** The part of a status that belongs to one owner. */
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
@@ -36,9 +32,7 @@ export function bothPartsOf(status: StatusBody): StatusBody {
 
 function partWith(status: StatusBody, has: (isSpending: boolean) => boolean): StatusBody {
   const { conditions = [], ...fields } = status;
-  const part = Object.entries(fields).filter(
-    ([name, value]) => value !== undefined && name !== CONFIRMATION_FIELD && has(SPENDING_FIELDS.has(name)),
-  );
+  const part = Object.entries(fields).filter(([name, value]) => value !== undefined && has(SPENDING_FIELDS.has(name)));
   const said = conditions.filter((condition) => has(isSpendingWarning(condition.type)));
   return { ...Object.fromEntries(part), ...(said.length === 0 ? {} : { conditions: said }) };
 }

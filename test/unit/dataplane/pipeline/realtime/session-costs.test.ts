@@ -41,6 +41,19 @@ async function opened(more: object = {}): Promise<Rig> {
   return rig;
 }
 
+/** A session that drains while a minute of audio is transcribed. */
+async function pendingAtDrain(): Promise<Rig> {
+  const rig = await opened();
+  rig.client.push(transcribe({ model: 'minutes' }), append(60));
+  await settled();
+  rig.provider.push(committed('i1'));
+  await settled();
+  rig.session.drain();
+  await settled();
+  assert.equal(rig.provider.closed, undefined);
+  return rig;
+}
+
 describe('a transcription', () => {
   it("is billed by the figures of its price's own kind, or by its audio and its text", async () => {
     const tokens = { type: 'tokens', input_tokens: 700, output_tokens: 300 };
@@ -231,6 +244,38 @@ describe('a transcription', () => {
     await rig.end();
   });
 
+  it('is waited for by a session that drains, and billed by its figures', async () => {
+    for (const isFailed of [false, true]) {
+      const rig = await pendingAtDrain();
+      const failure = { type: 'conversation.item.input_audio_transcription.failed', item_id: 'i1', error: {} };
+      rig.provider.push(isFailed ? failure : written('i1', { usage: { type: 'duration', seconds: 30 } }));
+      assert.equal((await rig.running).end.kind, 'Draining');
+      const { costNanoUsd, usageSource } = rig.progress();
+      assert.deepEqual([costNanoUsd, usageSource], [isFailed ? 0n : MINUTE_NANO_USD / 2n, 'Provider']);
+    }
+  });
+
+  it('of a silent provider is waited for by no drain, and billed by its audio', async () => {
+    const rig = await pendingAtDrain();
+    rig.pass(61_000);
+    const { end, isResponding } = await rig.running;
+    assert.deepEqual([end.kind, isResponding], ['Draining', false]);
+    assert.deepEqual([rig.progress().costNanoUsd, rig.progress().usageSource], [MINUTE_NANO_USD, 'Partial']);
+  });
+
+  it('is billed by its figures if they come soon after the client has left', async () => {
+    const rig = await opened();
+    rig.client.push(transcribe({ model: 'minutes' }), append(60));
+    await settled();
+    rig.provider.push(committed('i1'));
+    await settled();
+    rig.client.leave(1000);
+    await settled();
+    rig.provider.push(written('i1', { usage: { type: 'duration', seconds: 30 } }));
+    const { isResponding } = await rig.running;
+    assert.deepEqual([isResponding, rig.progress().costNanoUsd], [false, MINUTE_NANO_USD / 2n]);
+  });
+
   it('by a model without a price of transcriptions is refused', async () => {
     const rig = await opened();
     rig.client.push(transcribe({ model: 'characters' }));
@@ -238,6 +283,35 @@ describe('a transcription', () => {
     const [error] = rig.client.ofType('error').map((event) => event['error'] as Event);
     assert.equal(error?.['code'], 'model_not_priced');
     await rig.end();
+  });
+});
+
+describe('the cost for the platform', () => {
+  it('is of what has ended, what runs and what is pending, as the bill is', async () => {
+    const rig = openRig({ statesCosts: true });
+    const assertEqual = (isFree: boolean): void => {
+      const { costNanoUsd, upstreamCostNanoUsd } = rig.progress();
+      assert.equal(upstreamCostNanoUsd, costNanoUsd);
+      assert.equal(costNanoUsd === 0n, isFree);
+    };
+    rig.provider.push(created());
+    await settled();
+    assertEqual(true);
+    rig.client.push(transcribe({ model: 'minutes' }), append(60), ASK);
+    await settled();
+    const delta = { type: 'response.output_text.delta', response_id: 'r1', delta: 'x'.repeat(400) };
+    rig.provider.push(begun('r1'), delta);
+    await settled();
+    assertEqual(false);
+    const running = rig.progress().costNanoUsd;
+    rig.provider.push(committed('i1'));
+    await settled();
+    assertEqual(false);
+    assert.equal(rig.progress().costNanoUsd, running + MINUTE_NANO_USD);
+    rig.client.leave(1000);
+    await rig.running;
+    assertEqual(false);
+    assert.equal(rig.progress().costNanoUsd, running + MINUTE_NANO_USD);
   });
 });
 
