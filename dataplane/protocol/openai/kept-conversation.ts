@@ -50,9 +50,9 @@ export function workOnConversation(bytes: Uint8Array, work: ConversationWork): W
     case 'Create':
       return create(parseObject(bytes, parseLossless), work);
     case 'Describe':
-      return { body: describe(unpack(bytes).head, work.id) };
+      return { body: describe(readHead(bytes).head, work.id) };
     case 'Update':
-      return update(unpack(bytes), work);
+      return update(bytes, work);
     case 'List':
       return { body: writePage(listedItems(unpack(bytes)), work.query) };
     case 'Add':
@@ -73,24 +73,37 @@ interface Head {
   readonly metadata: JsonRecord;
 }
 
-interface Conversation {
+/** A conversation without its items. */
+interface Headed {
   readonly head: Head;
   /** Of each item. */
   readonly ids: readonly string[];
+}
+
+interface Conversation extends Headed {
   readonly items: readonly JsonRecord[];
 }
 
-function pack({ head: { createdSeconds, metadata }, ids, items }: Conversation): Uint8Array {
-  return Buffer.from(`${writeJson([createdSeconds, metadata, ids])}\n${writeJson(items)}`);
+function pack(conversation: Conversation): Uint8Array {
+  return Buffer.from(writeHead(conversation) + writeJson(conversation.items));
 }
 
 function unpack(bytes: Uint8Array): Conversation {
-  const end = asBuffer(bytes).indexOf(HEAD_END);
-  const [createdSeconds, metadata, ids] = itemsOf(parseLossless(decodeUtf8(bytes.subarray(0, end))));
+  const items = parseLossless(decodeUtf8(itemsOfConversation(bytes)));
+  return { ...readHead(bytes), items: itemsOf(items).filter(isRecord) };
+}
+
+function writeHead({ head: { createdSeconds, metadata }, ids }: Headed): string {
+  return `${writeJson([createdSeconds, metadata, ids])}\n`;
+}
+
+/** The items, which may have megabytes, are not parsed. */
+function readHead(bytes: Uint8Array): Headed {
+  const line = bytes.subarray(0, asBuffer(bytes).indexOf(HEAD_END));
+  const [createdSeconds, metadata, ids] = itemsOf(parseLossless(decodeUtf8(line)));
   return {
     head: { createdSeconds, metadata: isRecord(metadata) ? metadata : {} },
     ids: itemsOf(ids).map(stringOf),
-    items: itemsOf(parseLossless(decodeUtf8(bytes.subarray(end + 1)))).filter(isRecord),
   };
 }
 
@@ -108,12 +121,14 @@ function describe({ createdSeconds, metadata }: Head, id: string): Uint8Array {
 }
 
 function update(
-  conversation: Conversation,
+  bytes: Uint8Array,
   { id, request }: Extract<ConversationWork, { readonly work: 'Update' }>,
 ): WorkedConversation {
   const { metadata: given } = parseObject(request, parseLossless);
-  const head = { ...conversation.head, ...(given !== undefined && { metadata: readMetadata(given) }) };
-  return { conversation: pack({ ...conversation, head }), body: describe(head, id) };
+  const { head: known, ids } = readHead(bytes);
+  const head = { ...known, ...(given !== undefined && { metadata: readMetadata(given) }) };
+  const conversation = Buffer.concat([Buffer.from(writeHead({ head, ids })), itemsOfConversation(bytes)]);
+  return { conversation, body: describe(head, id) };
 }
 
 /** Adds items, each with its own id if no other has it. */
