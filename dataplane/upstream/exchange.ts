@@ -42,6 +42,8 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   #controller: Controller | undefined;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
+  /** How many chunks have come. */
+  #chunks = 0;
   /** Wakes the reader that waits for the queue or for the end. */
   #wake: (() => void) | undefined;
   /** Why the exchange ended early. The reader gets it after what is still queued. */
@@ -74,6 +76,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#stage !== 'Body') return;
+    this.#chunks += 1;
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
     this.#restartIdleTimer();
@@ -117,10 +120,15 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#fail(new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, this.#stage !== 'Connecting'));
   };
 
+  /** A process that stood still finds its timers due before it reads what has come meanwhile, so it reads that first. */
   readonly #onTimeout = (): void => {
-    // a paused provider cannot send; resuming restarts the timer
-    if (this.#options.stream && this.#controller?.paused === true) return;
-    this.#fail(this.#timeoutFailure());
+    const received = this.#chunks;
+    setImmediate(() => {
+      const { stream } = this.#options;
+      // a paused provider cannot send; resuming restarts the timer, as a chunk does
+      if (stream && (this.#controller?.paused === true || this.#chunks > received)) return;
+      this.#fail(this.#timeoutFailure());
+    });
   };
 
   #timeoutFailure(): UpstreamFailure {

@@ -152,7 +152,10 @@ test('no timer and no listener is left behind, however it ends', async () => {
     (exchange) => exchange.onResponseEnd(),
     (exchange, controller) => exchange.onResponseError(controller, new Error('gone')),
     (exchange) => exchange.return(),
-    () => clock.tick(1000),
+    () => {
+      clock.tick(1000);
+      return new Promise(setImmediate);
+    },
   ];
   for (const end of endings) {
     const abort = new AbortController();
@@ -200,4 +203,19 @@ test('a paused stream whose timeout passes continues, and has idleMs from then o
   assert.equal(controller.aborted, false);
   clock.tick(1);
   assert.equal(await next, 'Idle');
+});
+
+test('what came while the process stood still counts, although the timer is due before it is read', async () => {
+  for (const stream of [true, false]) {
+    const { exchange, controller } = start(stream);
+    exchange.onRequestStart(controller);
+    clock.tick(stream ? 1000 : 3000);
+    exchange.onResponseStart(controller, 200, {});
+    exchange.onResponseData(controller, Buffer.from('late'));
+    exchange.onResponseEnd();
+    assert.equal((await exchange.response).status, 200);
+    assert.equal(text(await exchange.next()), 'late');
+    assert.equal((await exchange.next()).done, true);
+    assert.equal(controller.aborted, false);
+  }
 });
