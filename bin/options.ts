@@ -2,12 +2,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isIP } from 'node:net';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
+import type { ListenAddress } from '../dataplane/listen.ts';
 import type { LedgerLocation } from '../programs/ledger-location.ts';
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+import { DEFAULT_GATEWAY_NAMESPACE } from './defaults.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
@@ -33,6 +30,37 @@ export function flag(flags: string, description: string): Option {
 /** --log-level. */
 export function logLevelFlag(): Option {
   return flag('--log-level <LEVEL>', 'minimum level of log lines').choices(LOG_LEVELS).default('info');
+}
+
+/** --admin of a server; a sidecar has its own. */
+export function adminFlag(): Option {
+  return flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
+    .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
+    .argParser(parseAddress);
+}
+
+/** --gateway-namespace of a folder of manifests. */
+export function gatewayNamespaceFlag(): Option {
+  return flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
+    .default(DEFAULT_GATEWAY_NAMESPACE)
+    .argParser(parseNamespace);
+}
+
+/** --kubeconfig. */
+export function kubeconfigFlag(): Option {
+  return flag(
+    '--kubeconfig <FILE>',
+    'kubeconfig file (default: the ServiceAccount of the pod, or the kubeconfig of kubectl)',
+  );
+}
+
+/** --usage-labels. */
+export function usageLabelsFlag(): Option {
+  return flag(
+    '--usage-labels <NAMES>',
+    'comma-separated labels to copy into usage records, from the namespace or else from the ApiKey ' +
+      '(default: none)',
+  ).argParser(parseLabelNames);
 }
 
 /** --console-trusted-proxies. */
@@ -63,13 +91,19 @@ function isRange(text: string): boolean {
   return family > 0 && Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128);
 }
 
+/** For descriptions: what stops a program that serves calls. */
+export const STOP_SIGNALS =
+  'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once with 1.';
+/** For descriptions of commands whose flags all are made by `flag`. */
+export const EACH_FLAG = 'Each flag can also be set by its environment variable.';
+
 /** Joins the paragraphs of a command's description, which commander wraps. */
 export function paragraphs(...texts: readonly string[]): string {
   return texts.join('\n\n');
 }
 
 /** Parses "host:port", "[::1]:port", or ":port" for all interfaces. */
-export function parseAddress(text: string): Address {
+export function parseAddress(text: string): ListenAddress {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
   if (digits === undefined || port > 65_535)
@@ -88,7 +122,7 @@ export function parseFirstPort(text: string): number {
 }
 
 /** Parses an address, or "off" to false. */
-export function parseConsole(text: string): Address | false {
+export function parseConsole(text: string): ListenAddress | false {
   return /^off$/i.test(text) ? false : parseAddress(text);
 }
 
@@ -231,12 +265,12 @@ export function parseServiceAccounts(text: string): string[] {
 }
 
 /** Formats an address, with brackets around an IPv6 host. */
-export function formatAddress({ host, port }: Address): string {
+export function formatAddress({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The URL at which a browser on this machine reaches the address. */
-export function urlOf({ host, port }: Address): string {
+export function urlOf({ host, port }: ListenAddress): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${formatAddress({ host: reachable, port })}`;
 }

@@ -1,8 +1,10 @@
 /**
  * A random key in a Secret of the gateway's namespace: the leader creates it once, all replicas read it and watch it,
- * and the leader restores it when it is deleted. Whatever cannot be read or written is tried again.
+ * and the leader restores it when it is deleted. Failed reads and writes are retried.
  */
 import { randomBytes } from 'node:crypto';
+import { ReconcileLoop } from '#runtime/reconcile-loop.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import { explainKubeError } from './errors.ts';
 import { ownedObject } from './owned-object.ts';
 import type { Ownership } from './owned-object.ts';
@@ -14,11 +16,11 @@ interface OwnedKeyOptions {
   /** The Secret's entry; its value is base64. */
   readonly entry: string;
   readonly bytes: number;
-  /** True: a deleted Secret is restored with the first key. False: with another one. */
+  /** True: a deleted Secret is restored with the first key. False: with a new key. */
   readonly restoresFirst: boolean;
-  /** Called with the first key and with each other one. */
+  /** Called with the first key, and whenever the key is another one. */
   readonly onKey: (key: Buffer, isFirst: boolean) => void;
-  /** Called with why the key cannot be read or created, for people. */
+  /** Called with the reason, for people, each time the key cannot be read or created. */
   readonly onProblem?: (problem: string) => void;
 }
 
@@ -30,7 +32,7 @@ export interface OwnedKey {
   stop(): Promise<void>;
 }
 
-/** The interval of looks while the Secret is missing or cannot be read. */
+/** How often a missing or unreadable Secret is read again. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Starts at once. */
@@ -44,9 +46,6 @@ export function keepOwnedKey(options: OwnedKeyOptions): OwnedKey {
   let known: Buffer | undefined;
   let told: string | undefined;
   let stopped = false;
-  let looking: Promise<void> | undefined;
-  let changed = false;
-  let cancel = (): void => undefined;
 
   /** Undefined if there is no Secret. Rejects if it contains something else, which only its owner may replace. */
   async function read(): Promise<Buffer | undefined> {
@@ -77,37 +76,28 @@ export function keepOwnedKey(options: OwnedKeyOptions): OwnedKey {
     onKey(key, isFirst);
   }
 
-  function report(problem: string): void {
+  async function lookOnce(): Promise<RunResult> {
+    const found = await load();
+    told = undefined;
+    if (found) take(found);
+    return found ? {} : { againInMs: LOOK_AGAIN_MS };
+  }
+
+  function report(error: unknown): void {
+    const problem = explainKubeError(error);
     if (problem !== told) log.warn({ secret, problem }, 'a key of the gateway cannot be read or created; retrying');
     told = problem;
     onProblem?.(`the Secret ${secret}: ${problem}`);
   }
 
-  /** Resolves with whether there is a key. */
-  async function lookOnce(): Promise<boolean> {
-    try {
-      const found = await load();
-      told = undefined;
-      if (found) take(found);
-      return found !== undefined;
-    } catch (error) {
-      report(explainKubeError(error));
-      return false;
-    }
-  }
-
-  function look(): void {
-    if (stopped) return;
-    cancel();
-    changed = looking !== undefined;
-    looking ??= lookOnce().then((found) => {
-      looking = undefined;
-      if (stopped) return;
-      if (changed) look();
-      else if (!found) cancel = clock.after(LOOK_AGAIN_MS, look);
-    });
-  }
-
+  const loop = new ReconcileLoop({
+    run: lookOnce,
+    debounceMs: 0,
+    longestRetryMs: LOOK_AGAIN_MS,
+    onFailed: report,
+    clock,
+  });
+  const look = (): void => void loop.runNow();
   look();
   const watch = object.watch(ownership, look);
   return {
@@ -115,8 +105,8 @@ export function keepOwnedKey(options: OwnedKeyOptions): OwnedKey {
     look,
     async stop() {
       stopped = true;
-      cancel();
       first.reject(new Error(`stopped before the key in the Secret ${secret} was read`));
+      void loop.stop(); // without a wait for a running look, whose requests may take long
       await watch.stop();
     },
   };

@@ -29,11 +29,11 @@ export interface OwnedObject {
   /** Creates it or replaces all entries. Undefined if somebody else has written since it was read. */
   write(entries: Entries): Promise<OwnedRef | undefined>;
   /**
-   * Sets one entry to what `change` makes of its text, which is empty where there is none; again whenever another
-   * replica was quicker. Resolves with the object as it is then, which may not be there.
+   * Replaces the text of one entry with the result of `change`; the text of a missing entry is empty. Retries if another
+   * replica writes first. Resolves with the current object, or undefined if there is none and nothing was written.
    */
   edit(entry: string, change: (text: string) => string): Promise<OwnedState | undefined>;
-  /** Calls `onChange` when it is there, and whenever it may have changed; undefined: it is gone. */
+  /** Calls `onChange` at the start and whenever the object may have changed; undefined: there is none. */
   watch(parts: OwnedWatch, onChange: (state: OwnedState | undefined) => void): ListWatch;
 }
 
@@ -56,13 +56,13 @@ export interface Ownership extends OwnedWatch {
 type Naming = Omit<OwnedRef, 'uid'>;
 type OwnedManifest = Secret | ConfigMap;
 
-/** Which version of which object was read or written. */
+/** The object that was read last, as the precondition of a write. */
 interface Version {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }
 
-/** A replica reads again after a conflict. In each round one replica succeeds. */
+/** After a conflict, a replica reads again. In each round, one replica succeeds. */
 const MAX_ATTEMPTS = 20;
 
 /** Methods reject with the client's errors. */

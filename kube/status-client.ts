@@ -11,14 +11,14 @@ import type { KubeClient, KubeJson } from './client.ts';
 import { hasStatus } from './errors.ts';
 import { pathOfKind } from './parse-object.ts';
 
-/** The first part of a field manager's name; the gateway's namespace follows. */
-export type StatusManager = 'operator' | 'spending' | 'confirmation';
+/** Who owns a part of a status. The field manager's name has it, and then the gateway's namespace. */
+export type StatusOwner = 'operator' | 'spending';
 
 /** Gone: the object was deleted. Taken: another gateway's operator owns this status. */
 export type WriteOutcome = 'Written' | 'Gone' | 'Taken';
 
 interface StatusClient {
-  apply(target: ObjectVersion, manager: StatusManager, status: object): Promise<WriteOutcome>;
+  apply(target: ObjectVersion, owner: StatusOwner, status: object): Promise<WriteOutcome>;
   /** Applies a JSON Patch to exactly the version that was read. */
   remove(target: ObjectVersion, operations: readonly object[]): Promise<WriteOutcome>;
 }
@@ -61,10 +61,10 @@ export function createStatusClient({
   }
 
   return {
-    apply(target, manager, status) {
+    apply(target, owner, status) {
       const { kind, namespace, name, uid } = target;
       const query = new URLSearchParams({
-        fieldManager: `modelgateway-${manager}.${gatewayNamespace}`,
+        fieldManager: `modelgateway-${owner}.${gatewayNamespace}`,
         ...(isOurs(target) && { force: 'true' }),
       });
       return write(target, {

@@ -30,6 +30,7 @@ import { countRunningCalls } from '../dataplane/pipeline/new-thresholds.ts';
 import { createRefusingChannels } from '../dataplane/pipeline/refusing-channels.ts';
 import { withTimeout } from '../dataplane/pipeline/settle.ts';
 import { buildServer } from '../dataplane/server/app.ts';
+import type { ListenAddress } from '../dataplane/listen.ts';
 import { MemoryBudget } from '../dataplane/memory-budget.ts';
 import type { MemoryLimits } from '../dataplane/memory-budget.ts';
 import { createGracefulShutdown } from '../dataplane/server/graceful-shutdown.ts';
@@ -57,10 +58,10 @@ import { isRedirect } from '../dataplane/upstream/retry.ts';
 import type { DecoderMemory } from '../dataplane/upstream/decompress.ts';
 
 export interface DataplaneOptions {
-  readonly listen: { readonly host: string; readonly port: number };
-  readonly admin: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
+  readonly admin: ListenAddress;
   /** A second port that serves the same API over TLS. */
-  readonly tls?: { readonly listen: { readonly host: string; readonly port: number }; readonly material: TlsMaterial };
+  readonly tls?: { readonly listen: ListenAddress; readonly material: TlsMaterial };
   readonly ledger: Ledger;
   /** Keeps the recent and refused calls that owners of keys see. It is closed when the data plane has drained. */
   readonly activity?: ActivityWriter | undefined;

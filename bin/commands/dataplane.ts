@@ -3,6 +3,9 @@ import { Command } from 'commander';
 import { addCallFlags } from '../call-flags.ts';
 import type { DataplaneFlags } from '../run/dataplane.ts';
 import {
+  EACH_FLAG,
+  STOP_SIGNALS,
+  adminFlag,
   flag,
   logLevelFlag,
   paragraphs,
@@ -21,9 +24,8 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
         'Serves calls with the configuration that it receives from an operator over xDS. The proxy is ready ' +
           'once the configuration is complete; while no operator is reachable, it continues with the last good ' +
           'configuration.',
-        'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once ' +
-          'with 1.',
-        'Each flag can also be set by its environment variable.',
+        STOP_SIGNALS,
+        EACH_FLAG,
       ),
     );
   const connected = addXdsFlags(command, { mandatory: true })
@@ -39,11 +41,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
       ).argParser(parseAddress),
     )
     .addOption(flag('--tls <DIR>', 'folder with tls.crt and tls.key for --tls-listen, read again when they change'))
-    .addOption(
-      flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
-        .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
-        .argParser(parseAddress),
-    )
+    .addOption(adminFlag())
     .addOption(flag('--data <DIR>', 'folder for the ledger file, or for the journal of a shared ledger'))
     .addOption(
       flag(

@@ -3,12 +3,12 @@ import { Command } from 'commander';
 import { DEMO_ADDRESS } from '../defaults.ts';
 import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseAddress } from '../options.ts';
-import type { Address } from '../options.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 import { listenStopSignals } from '../run/stop-signals.ts';
 import { explainStart } from '../run/start-errors.ts';
 
 interface DemoProviderFlags {
-  readonly listen: Address;
+  readonly listen: ListenAddress;
 }
 
 export function demoProviderCommand(ended: (exitCode: number) => void): Command {

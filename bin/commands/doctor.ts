@@ -2,9 +2,8 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { flag, paragraphs, parseLedger, parseNamespace } from '../options.ts';
+import { flag, gatewayNamespaceFlag, paragraphs, parseLedger } from '../options.ts';
 import type { LedgerLocation } from '../../programs/ledger-location.ts';
 import { assertFolder } from '../run/data-folder.ts';
 import { explainStart } from '../run/start-errors.ts';
@@ -41,11 +40,7 @@ export function doctorCommand(ended: (exitCode: number) => void): Command {
     )
     .addOption(flag('--config <DIR>', 'folder of manifests, including Secrets'));
   return addXdsFlags(command, { mandatory: false })
-    .addOption(
-      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
-        .default(DEFAULT_GATEWAY_NAMESPACE)
-        .argParser(parseNamespace),
-    )
+    .addOption(gatewayNamespaceFlag())
     .addOption(flag('--ledger <URL>', 'shared ledger to test as well: valkey://HOST:PORT').argParser(parseLedger))
     .addOption(flag('--only <ROUTE>', 'test one route only, or one channel as route/channel'))
     .addOption(flag('--all-models', 'test each model of a channel, not only the first'))

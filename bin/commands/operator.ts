@@ -2,19 +2,22 @@
 import { Command } from 'commander';
 import type { OperatorFlags } from '../run/operator.ts';
 import {
+  EACH_FLAG,
+  adminFlag,
   flag,
+  kubeconfigFlag,
   logLevelFlag,
   paragraphs,
   parseAddress,
   parseBytes,
   parseConsoleUrl,
-  parseLabelNames,
   parseLedger,
   parseNamespace,
   parseNamespaces,
   parseOrigin,
   parseServiceAccounts,
   trustedProxiesFlag,
+  usageLabelsFlag,
 } from '../options.ts';
 
 export function operatorCommand(ended: (exitCode: number) => void): Command {
@@ -27,16 +30,10 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
           'object whether the proxies have applied it.',
         'Several replicas can run: all of them serve proxies, and the leader writes to the API server. On ' +
           'SIGTERM, another replica takes over the lead at once; the proxies keep their configuration.',
-        'Each flag can also be set by its environment variable. docs/guides/kubernetes.md has the manifests and the ' +
-          'required RBAC rules.',
+        `${EACH_FLAG} docs/guides/kubernetes.md has the manifests and the required RBAC rules.`,
       ),
     )
-    .addOption(
-      flag(
-        '--kubeconfig <FILE>',
-        'kubeconfig file (default: the ServiceAccount of the pod, or the kubeconfig of kubectl)',
-      ),
-    )
+    .addOption(kubeconfigFlag())
     .addOption(
       flag(
         '--namespace <NAME>',
@@ -49,13 +46,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
         'comma-separated namespaces to watch, besides the namespace of the gateway (default: all)',
       ).argParser(parseNamespaces),
     )
-    .addOption(
-      flag(
-        '--usage-labels <NAMES>',
-        'comma-separated labels to copy into usage records, from the namespace or else from the ApiKey ' +
-          '(default: none)',
-      ).argParser(parseLabelNames),
-    )
+    .addOption(usageLabelsFlag())
     .addOption(
       flag(
         '--namespace-memory <BYTES>',
@@ -110,11 +101,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
         'address at which other replicas reach --xds-listen of this one; required with several replicas',
       ),
     )
-    .addOption(
-      flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
-        .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
-        .argParser(parseAddress),
-    )
+    .addOption(adminFlag())
     .addOption(
       flag(
         '--ledger <URL>',

@@ -3,7 +3,7 @@
  */
 import { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
-import { flag, paragraphs, parseNamespace, parseNamespaces } from '../options.ts';
+import { flag, kubeconfigFlag, paragraphs, parseNamespace, parseNamespaces } from '../options.ts';
 import type { RetireFlags } from '../run/retire.ts';
 
 export function retireCommand(ended: (exitCode: number) => void): Command {
@@ -27,12 +27,7 @@ export function retireCommand(ended: (exitCode: number) => void): Command {
           '(default: all)',
       ).argParser(parseNamespaces),
     )
-    .addOption(
-      flag(
-        '--kubeconfig <FILE>',
-        'kubeconfig file (default: the ServiceAccount of the pod, or the kubeconfig of kubectl)',
-      ),
-    )
+    .addOption(kubeconfigFlag())
     .action(async (flags: RetireFlags) => {
       const { runRetire } = await import('../run/retire.ts');
       process.stdout.write(`${await runRetire(flags)}\n`);

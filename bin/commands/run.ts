@@ -1,19 +1,21 @@
 /** `mgw run`: runs operator and data plane in one process, from a folder of manifests. */
 import { Command, Option } from 'commander';
 import { addCallFlags } from '../call-flags.ts';
-import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import {
+  EACH_FLAG,
+  STOP_SIGNALS,
+  adminFlag,
   flag,
+  gatewayNamespaceFlag,
   logLevelFlag,
   paragraphs,
   parseAddress,
   parseConsole,
   parseConsoleUrl,
   parseFirstPort,
-  parseLabelNames,
   parseLedger,
-  parseNamespace,
   trustedProxiesFlag,
+  usageLabelsFlag,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
@@ -25,9 +27,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
         'Runs the operator and the data plane in one process. The manifests in DIR are watched: an edit takes ' +
           'effect within a second. If a file is invalid, the last good configuration stays in effect and the ' +
           'errors are printed with file and line.',
-        'Logs go to standard output, one JSON object per line. On SIGTERM or SIGINT, running calls complete ' +
-          'and the exit code is 0; a second signal exits at once with 1.',
-        'Each flag can also be set by its environment variable.',
+        `Logs go to standard output, one JSON object per line. ${STOP_SIGNALS}`,
+        EACH_FLAG,
       ),
     )
     .addOption(flag('--config <DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)').makeOptionMandatory())
@@ -36,11 +37,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
         .default({ host: '127.0.0.1', port: 8080 }, '127.0.0.1:8080')
         .argParser(parseAddress),
     )
-    .addOption(
-      flag('--admin <ADDRESS>', 'address for healthz, readyz, metrics and config_dump; keep it private')
-        .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090')
-        .argParser(parseAddress),
-    )
+    .addOption(adminFlag())
     .addOption(
       flag(
         '--console <ADDRESS>',
@@ -78,18 +75,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
         .default('normal'),
     );
   return addCallFlags(command)
-    .addOption(
-      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
-        .default(DEFAULT_GATEWAY_NAMESPACE)
-        .argParser(parseNamespace),
-    )
-    .addOption(
-      flag(
-        '--usage-labels <NAMES>',
-        'comma-separated labels to copy into usage records, from the namespace or else from the ApiKey ' +
-          '(default: none)',
-      ).argParser(parseLabelNames),
-    )
+    .addOption(gatewayNamespaceFlag())
+    .addOption(usageLabelsFlag())
     .addOption(logLevelFlag())
     .addOption(
       flag('--with-demo-provider [ADDRESS]', 'also run the demo provider (default address: 127.0.0.1:4010)').argParser(

@@ -1,7 +1,7 @@
 /** `mgw sidecar`: runs a proxy next to an app, which adds the pod's key. `mgw dataplane --sidecar` is an alias. */
 import { Command } from 'commander';
 import type { SidecarFlags } from '../run/sidecar.ts';
-import { flag, logLevelFlag, paragraphs, parseAddress } from '../options.ts';
+import { EACH_FLAG, STOP_SIGNALS, flag, logLevelFlag, paragraphs, parseAddress } from '../options.ts';
 
 export function sidecarCommand(ended: (exitCode: number) => void): Command {
   return new Command('sidecar')
@@ -12,9 +12,8 @@ export function sidecarCommand(ended: (exitCode: number) => void): Command {
           'the key of the pod, and forwards them to the fleet. The key is read from a file, and again when the ' +
           'file changes. The sidecar is ready while it has a key. The webhook of the operator injects it into ' +
           'pods: docs/guides/sidecar.md.',
-        'On SIGTERM or SIGINT, running calls complete and the exit code is 0; a second signal exits at once ' +
-          'with 1.',
-        'Each flag can also be set by its environment variable.',
+        STOP_SIGNALS,
+        EACH_FLAG,
       ),
     )
     .addOption(

@@ -1,9 +1,8 @@
 /** `mgw validate`: lists the errors that an API server and an operator would report on a folder, for pull requests. */
 import { Command } from 'commander';
 import type { Diagnostic } from '#manifests/diagnostic.ts';
-import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { EXIT } from '../exit-codes.ts';
-import { flag, paragraphs, parseNamespace } from '../options.ts';
+import { flag, gatewayNamespaceFlag, paragraphs } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
 
 interface ValidateFlags {
@@ -24,11 +23,7 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
       ),
     )
     .argument('<DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)')
-    .addOption(
-      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects without a namespace')
-        .default(DEFAULT_GATEWAY_NAMESPACE)
-        .argParser(parseNamespace),
-    )
+    .addOption(gatewayNamespaceFlag())
     .addOption(
       flag('--prices', 'also list, for each chat model of a route, the calls that are refused for lack of a price'),
     )

@@ -17,7 +17,7 @@ import { openLedger } from '../../programs/open-ledger.ts';
 import { deleteUnwanted, openResponses } from '../../programs/open-responses.ts';
 import { urlOf } from '../options.ts';
 import type { LedgerLocation } from '../../programs/ledger-location.ts';
-import type { Address } from '../options.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 import { VERSION } from '../version.ts';
 import { checkXdsFlags, securityOf } from '../xds-flags.ts';
 import type { XdsFlags } from '../xds-flags.ts';
@@ -29,9 +29,9 @@ import { PROCESS_STATS, standardOutput } from './output.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
 export interface DataplaneFlags extends XdsFlags, CallFlags {
-  readonly listen: Address;
-  readonly admin: Address;
-  readonly tlsListen?: Address;
+  readonly listen: ListenAddress;
+  readonly admin: ListenAddress;
+  readonly tlsListen?: ListenAddress;
   readonly tls?: string;
   readonly data?: string;
   readonly ledger?: LedgerLocation;

@@ -1,5 +1,5 @@
 /** [P] The addresses that --first-port gives. */
-import type { Address } from '../options.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 import type { RunFlags } from './run.ts';
 
 type Addresses = Pick<RunFlags, 'listen' | 'admin' | 'console' | 'withDemoProvider' | 'firstPort'>;
@@ -10,7 +10,7 @@ export function withFirstPort(
   isDefault: (name: 'listen' | 'admin') => boolean,
 ): Omit<Addresses, 'firstPort'> {
   if (firstPort === undefined) return given;
-  const at = (offset: number): Address => ({ host: '127.0.0.1', port: firstPort + offset });
+  const at = (offset: number): ListenAddress => ({ host: '127.0.0.1', port: firstPort + offset });
   const { listen, admin, console, withDemoProvider } = given;
   return {
     listen: isDefault('listen') ? at(0) : listen,

@@ -1,10 +1,10 @@
 /** Explains why a process cannot listen. It is separate from start-errors.ts so that the sidecar loads little. */
 import { CommandFailed } from '../exit-codes.ts';
 import { formatAddress } from '../options.ts';
-import type { Address } from '../options.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 
 /** An address, and the flag that sets it. */
-export interface FlagAddress extends Address {
+export interface FlagAddress extends ListenAddress {
   readonly flag: string;
 }
 

@@ -21,7 +21,7 @@ import { openLedger } from '../../programs/open-ledger.ts';
 import { deleteUnwanted, openResponses } from '../../programs/open-responses.ts';
 import { formatAddress, urlOf } from '../options.ts';
 import type { LedgerLocation } from '../../programs/ledger-location.ts';
-import type { Address } from '../options.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
 import type { KeyFile } from './data-folder.ts';
 import { startGateway } from '../../programs/one-machine.ts';
@@ -38,10 +38,10 @@ import { PROCESS_STATS, standardOutput } from './output.ts';
 /** The flags of `mgw run`, parsed. */
 export interface RunFlags extends CallFlags {
   readonly config: string;
-  readonly listen: Address;
-  readonly admin: Address;
+  readonly listen: ListenAddress;
+  readonly admin: ListenAddress;
   /** False: no console. Undefined: at its default address, if that is free. */
-  readonly console?: Address | boolean;
+  readonly console?: ListenAddress | boolean;
   readonly data?: string;
   readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
@@ -51,7 +51,7 @@ export interface RunFlags extends CallFlags {
   readonly usageLabels?: readonly string[];
   readonly logLevel: NonNullable<LogOptions['level']>;
   /** True: at its default address. */
-  readonly withDemoProvider?: Address | true;
+  readonly withDemoProvider?: ListenAddress | true;
   /** The first of the ports that --listen, --console, --admin and --with-demo-provider have by default. */
   readonly firstPort?: number;
   readonly hello?: boolean;
@@ -161,7 +161,7 @@ async function mistakesIn({ config, gatewayNamespace }: RunFlags): Promise<Inval
   return mistakes.length > 0 ? new InvalidManifests(mistakes) : undefined;
 }
 
-function addressesOf(flags: RunFlags, demoAddress: Address | undefined): FlagAddress[] {
+function addressesOf(flags: RunFlags, demoAddress: ListenAddress | undefined): FlagAddress[] {
   return [
     { flag: '--listen', ...flags.listen },
     { flag: '--admin', ...flags.admin },
@@ -194,7 +194,7 @@ async function closeOpened(opening: Promise<Ledger>): Promise<void> {
   await ledger?.close();
 }
 
-async function startDemo(address: Address): Promise<DemoProvider> {
+async function startDemo(address: ListenAddress): Promise<DemoProvider> {
   const { startDemoProvider } = await import('../../demo/provider.ts');
   return startDemoProvider(address);
 }

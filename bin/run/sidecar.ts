@@ -8,7 +8,7 @@ import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { urlOf } from '../options.ts';
-import type { Address } from '../options.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 import { VERSION } from '../version.ts';
 import { explainListen } from './listen-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
@@ -21,8 +21,8 @@ export interface SidecarFlags {
   readonly fleetCa?: string;
   readonly insecureFleet?: boolean;
   readonly keyFile: string;
-  readonly listen: Address;
-  readonly admin: Address;
+  readonly listen: ListenAddress;
+  readonly admin: ListenAddress;
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
 

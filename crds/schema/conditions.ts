@@ -58,8 +58,6 @@ export const REASONS = {
 
   GatewayRemoved: 'The gateway was uninstalled; no proxy serves the object until a gateway is installed again.',
 
-  GatewaySilent: 'No operator of the gateway has confirmed the status for a day, so nobody knows whether it is true.',
-
   // What providers say.
   CredentialRefused: 'A provider rejects the credential of a channel; the message names the channel.',
   BeyondTheRequest:
@@ -133,7 +131,6 @@ const NOT_PROGRAMMED = [
   'NoProxies',
   'ProxyNotConnected',
   'GatewayRemoved',
-  'GatewaySilent',
 ] as const;
 
 /** The condition types, the kinds that have them, and the reasons each may give. */

@@ -123,11 +123,6 @@ export interface AccountStatus {
   /** What was spent under each of spec.limits in its current period, in their order. */
   readonly limits?: readonly AccountStatusLimit[];
   /**
-   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
-   * the gateway runs, or that it cannot write, so the conditions may be out of date.
-   */
-  readonly lastConfirmedTime?: string;
-  /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
    */
@@ -158,9 +153,9 @@ export interface Condition {
   readonly type: string;
   /** Whether the condition is true. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** The reason, as one CamelCase word of a closed list. */
+  /** The reason as one CamelCase word, from a closed list. */
   readonly reason: string;
-  /** An explanation for human readers. */
+  /** A human-readable explanation. */
   readonly message: string;
   /** When the status last changed from one value to another. */
   readonly lastTransitionTime: string;
@@ -285,11 +280,6 @@ export interface ApiKeyStatus {
   /** When a call with this key was last settled. */
   readonly lastUsedTime?: string;
   /**
-   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
-   * the gateway runs, or that it cannot write, so the conditions may be out of date.
-   */
-  readonly lastConfirmedTime?: string;
-  /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
    */
@@ -399,11 +389,6 @@ export interface GroupStatus {
   readonly models?: number;
   /** How many accepted ApiKeys refer to this group. */
   readonly keys?: number;
-  /**
-   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
-   * the gateway runs, or that it cannot write, so the conditions may be out of date.
-   */
-  readonly lastConfirmedTime?: string;
   /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
@@ -819,11 +804,6 @@ export interface ModelRouteStatus {
   /** How many accepted ApiKeys would lose a model without this route: no other route of their group serves it. */
   readonly keys?: number;
   /**
-   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
-   * the gateway runs, or that it cannot write, so the conditions may be out of date.
-   */
-  readonly lastConfirmedTime?: string;
-  /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
    */
@@ -1077,11 +1057,6 @@ export interface PriceCatalogStatus {
   readonly models?: number;
   /** How many accepted ApiKeys would lose a model without this catalog: no other one prices it. */
   readonly keys?: number;
-  /**
-   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
-   * the gateway runs, or that it cannot write, so the conditions may be out of date.
-   */
-  readonly lastConfirmedTime?: string;
   /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.

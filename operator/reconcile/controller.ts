@@ -12,15 +12,16 @@ import type { LedgerReader } from '#ledger/spending.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { TimerClock } from '#runtime/clock.ts';
+import { ReconcileLoop } from '#runtime/reconcile-loop.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';
 import { recordedSpendingStatus } from '../status/spending.ts';
 import type { LiveObjects } from '../store/live-objects.ts';
 import { translate } from '../translate/translate.ts';
-import { ReconcileLoop } from './reconcile-loop.ts';
-import type { RunResult } from './reconcile-loop.ts';
 import { KeyMinter } from './key-minter.ts';
+import type { KeyMinterOptions } from './key-minter.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import { createSpendingReader } from './read-spending.ts';
 import { findUnserved } from './unserved-objects.ts';
@@ -50,7 +51,7 @@ export interface PublishResult {
   readonly faults: readonly SnapshotFault[];
 }
 
-/** What is told of changed statuses. */
+/** Receives the changed statuses. */
 export interface StatusSink {
   /** Begins to write statuses, because this replica has become the leader. */
   start(): void;
@@ -68,15 +69,12 @@ export interface ControllerOptions {
   readonly statuses: StatusSink;
   readonly onMinted: (minted: MintedKey) => void;
   /**
-   * Publishing waits for the keys that are due, so that a new key works from its first round on. Only for keys in files:
-   * an API server may take long to respond.
+   * Generates the due keys before each publication, so that a new key works at once. Only for keys in files: an API
+   * server may take long to respond.
    */
   readonly keysFirst?: boolean;
-  /**
-   * Deletes the keys of deleted ApiKeys, and resolves with the time at which to call it again. Absent: a garbage
-   * collector deletes them.
-   */
-  readonly releaseKeys?: (resources: Resources, nowMs: number) => Promise<number | undefined>;
+  /** See KeyMinterOptions. */
+  readonly releaseKeys?: KeyMinterOptions['releaseKeys'];
   /** Called for each publication with faults, and with an empty list for the next one without. */
   readonly onFaults?: (faults: readonly SnapshotFault[]) => void;
   /** Called every 50 minutes for each object whose gatewayNamespace no operator serves. */
@@ -101,7 +99,7 @@ const DEBOUNCE_MS = 2;
 /** The longest pause after a translation, during which the API server's next events are read. */
 const MAX_REST_MS = 50;
 const SETTLE_MS = 10_000;
-/** After so many new keys it is looked again which are due, so that a tenant's thousands delay no other tenant's. */
+/** Keys per run, after which the due keys are listed again: thousands of one tenant must not delay other tenants. */
 const KEYS_AT_A_TIME = 16;
 /** A status of Reconciling is written only if it lasts this long. */
 const RECONCILING_DELAY_MS = 300;
@@ -138,7 +136,14 @@ export class Controller {
     this.#options = options;
     this.#tracker = createStatusTracker((id) => this.#changed.add(id));
     this.#spendingReader = createSpendingReader(this.#tracker, options.gatewayNamespace);
-    this.#loop = new ReconcileLoop({ run: () => this.#reconcile(), debounceMs, maxRestMs: MAX_REST_MS, clock, log });
+    const logAs = (problem: string) => (error: unknown) => log.error({ err: error }, `${problem}; retrying`);
+    this.#loop = new ReconcileLoop({
+      run: () => this.#reconcile(),
+      debounceMs,
+      maxRestMs: MAX_REST_MS,
+      onFailed: logAs('the configuration could not be published'),
+      clock,
+    });
     this.#minter = new KeyMinter({
       ...options,
       resources: () => options.source.resources(),
@@ -147,8 +152,18 @@ export class Controller {
         ? { onFailures: () => undefined }
         : { onFailures: () => this.#loop.changed(), atMost: KEYS_AT_A_TIME }),
     });
-    this.#minting = new ReconcileLoop({ run: () => this.#minter.run(), debounceMs: 0, clock, log });
-    this.#spending = new ReconcileLoop({ run: () => this.#pollSpending(), debounceMs, clock, log });
+    this.#minting = new ReconcileLoop({
+      run: () => this.#minter.run(),
+      debounceMs: 0,
+      onFailed: logAs('keys could not be generated'),
+      clock,
+    });
+    this.#spending = new ReconcileLoop({
+      run: () => this.#pollSpending(),
+      debounceMs,
+      onFailed: logAs('the spending could not be read from the ledger'),
+      clock,
+    });
     this.#evaluator = new ProgrammedEvaluator({
       clock,
       tracker: this.#tracker,
@@ -163,7 +178,7 @@ export class Controller {
     const { settleMs = SETTLE_MS, log } = this.#options;
     this.#evaluator.settle(settleMs);
     this.#expireLater();
-    await this.#loop.start();
+    await this.#loop.runNow();
     this.#evaluator.recheck();
     this.#started = true;
     if (this.#leading)
@@ -226,17 +241,18 @@ export class Controller {
 
   /** Waits a moment for the spending, so that the first write of a status has it. */
   async #writeStatuses(): Promise<void> {
-    const { statuses, clock, ledger } = this.#options;
-    if (ledger)
-      await Promise.race([
-        this.#spending.start(),
-        new Promise<void>((resolve) => {
-          clock.after(FIRST_SPENDING_WITHIN_MS, resolve);
-        }),
-      ]);
+    const { statuses, ledger } = this.#options;
+    if (ledger) await this.#readFirstSpending();
     if (!this.#isLeading()) return; // leadership may have been lost meanwhile
     statuses.start();
     for (const status of this.#tracker.list()) statuses.changed(objectId(status.kind, status));
+  }
+
+  async #readFirstSpending(): Promise<void> {
+    const waited = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(FIRST_SPENDING_WITHIN_MS, waited.resolve);
+    await Promise.race([this.#spending.runNow(), waited.promise]);
+    cancel();
   }
 
   /** True if a configuration has been published to the proxies. */

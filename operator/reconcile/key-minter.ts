@@ -2,20 +2,20 @@
 import type { Logger } from 'pino';
 import type { Resources } from '#objects/resources.ts';
 import type { TimerClock } from '#runtime/clock.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { sameEntries } from '../store/same.ts';
 import { createMintBackoff } from './mint-backoff.ts';
 import { mintKeys } from './mint-keys.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
-import type { RunResult } from './reconcile-loop.ts';
 
-interface KeyMinterOptions {
+export interface KeyMinterOptions {
   readonly gatewayNamespace: string;
   readonly resources: () => Resources;
   readonly keys: KeySecrets;
   readonly leading: () => boolean;
   readonly onMinted: (minted: MintedKey) => void;
-  /** Called when other keys than before could not be generated, or for other reasons. */
+  /** Called when `failures` has changed. */
   readonly onFailures: () => void;
   /** The maximum number of keys of one run. Default: all. */
   readonly atMost?: number | undefined;

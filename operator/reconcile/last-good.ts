@@ -38,7 +38,7 @@ interface Publishable {
   readonly faults: readonly SnapshotFault[];
 }
 
-/** What is offered to keys, which is validated together. */
+/** What keys can call, which is validated together. */
 const OFFERING = SNAPSHOT_KINDS.map(({ field }) => field).filter((field) => field !== 'keys' && field !== 'accounts');
 
 /** Leaving out one object can reveal a fault of another, once or twice. */

@@ -11,7 +11,7 @@ import type { Proxies } from './controller.ts';
 
 interface OneProxyOptions {
   readonly apply: (snapshot: Snapshot) => ApplyResult | Promise<ApplyResult>;
-  /** Called when objects that were rejected with others are in force after all, with "Kind namespace/name". */
+  /** Called with the objects ("Kind namespace/name") that rejected snapshots had held up, once they are in force. */
   readonly onProgress: (ids: ReadonlySet<string>) => void;
 }
 
@@ -19,7 +19,7 @@ const NO_IDS: ReadonlySet<string> = new Set();
 
 export function createOneProxy({ apply, onProgress }: OneProxyOptions): Proxies {
   let inForce: Snapshot | undefined;
-  /** Objects of the last snapshot that the proxy does not have in this version, because it rejected the snapshot. */
+  /** Objects whose last version the proxy does not have, because it rejected the snapshot. */
   let behind = NO_IDS;
   let convergedMs: number | undefined;
   return {

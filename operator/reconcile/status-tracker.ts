@@ -14,6 +14,7 @@ import type { Findings, StatusFields } from '../status/findings.ts';
 import { freshRefusals, refusalConditions, refusedChannels, refusedCredential } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
 import { sameJson } from '../status/same-json.ts';
+import { SPENDING_WARNINGS, isSpendingWarning } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
 
 /** One object's status, as a status subresource would have it. */
@@ -265,23 +266,10 @@ function entryBefore(findings: Findings, before: EarlierStatus | undefined): Ent
   return { ...known, programming, programmedGeneration: findings.generation };
 }
 
-const WARNINGS = {
-  QuotaLow: 'AboveThreshold',
-  QuotaExhausted: 'LimitReached',
-  BalanceLow: 'AboveThreshold',
-  BalanceExhausted: 'LimitReached',
-  LimitLow: 'AboveThreshold',
-  LimitExhausted: 'LimitReached',
-} as const;
-
-function isWarning(type: string): type is keyof typeof WARNINGS {
-  return Object.hasOwn(WARNINGS, type);
-}
-
 /** Warnings about spending stay until the ledger has been read; amounts are left out until then. */
 function spendingBefore(conditions: readonly Condition[]): SpendingStatus | undefined {
   const warnings = conditions.flatMap(({ type, status, message }) =>
-    isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : [],
+    isSpendingWarning(type) ? [{ type, status, reason: SPENDING_WARNINGS[type], message }] : [],
   );
   const exhausted = warnings.find(({ reason }) => reason === 'LimitReached');
   if (warnings.length === 0) return undefined;

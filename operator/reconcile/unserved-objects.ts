@@ -39,8 +39,7 @@ export function findUnserved(
     return {
       id: objectId(object.kind, object.metadata),
       message:
-        `No operator serves the gateway "${named}" of ` +
-        `spec.gatewayNamespace.${suggestNames(named, [gatewayNamespace])}`,
+        `No operator serves the gateway "${named}" of spec.gatewayNamespace.` + suggestNames(named, [gatewayNamespace]),
     };
   });
 }

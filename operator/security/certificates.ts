@@ -5,6 +5,8 @@
  * trusted until it expires.
  */
 import type { Logger } from 'pino';
+import { ReconcileLoop } from '#runtime/reconcile-loop.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 import { validityOf, createAuthority, issueServing, dnsNamesOf } from './certificate-authority.ts';
 import type { KeyPair } from './certificate-authority.ts';
 
@@ -88,7 +90,8 @@ export const LIFETIMES: Lifetimes = { caMs: 365 * DAY_MS, servingMs: 30 * DAY_MS
 /** For clients that get the authorities once, when their pod is created. A pod may live as long as the overlap. */
 export const LONG_LIFETIMES: Lifetimes = { caMs: 3650 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: 730 * DAY_MS };
 const LOOK_MS = 10 * 60_000;
-const RETRY_MS = 1_000;
+/** How often missing or unreadable certificates are read again. */
+const LOOK_AGAIN_MS = 1_000;
 
 /** Resolves once there are certificates. */
 export async function manageCertificates<Written extends object>(
@@ -101,11 +104,6 @@ export async function manageCertificates<Written extends object>(
   let inUse: ServingMaterial | undefined;
   /** What was stored when this replica looked last. */
   let known: StoredCertificates | undefined;
-  let cancel = (): void => undefined;
-  let looking: Promise<void> | undefined;
-  /** True if something may have changed after the running look had read it. */
-  let changed = false;
-  let stopped = false;
 
   /** A deleted Secret comes back as it was, because clients trust its authority. */
   async function renewed(stored: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
@@ -125,13 +123,18 @@ export async function manageCertificates<Written extends object>(
     if (written && !isNew) onRestored(written);
   }
 
-  async function look(): Promise<void> {
+  async function look(): Promise<RunResult> {
     const stored = await store.load();
     known = (mayWrite() ? await renewed(stored) : stored) ?? known;
-    if (!known) return;
+    if (!known) return { againInMs: LOOK_AGAIN_MS };
     const material = materialOf(known, nowMs());
     const isNew = inUse ? inUse.authorities !== material.authorities : stored !== known;
     if (mayWrite()) await publish(material, isNew);
+    use(material);
+    return { againInMs: LOOK_MS };
+  }
+
+  function use(material: ServingMaterial): void {
     if (material.certificate === inUse?.certificate && material.authorities === inUse.authorities) return;
     inUse = material;
     log.info({ of }, 'the certificates have changed');
@@ -139,38 +142,25 @@ export async function manageCertificates<Written extends object>(
     first.resolve(material);
   }
 
-  function lookAgain(): Promise<void> {
-    if (stopped) return Promise.resolve();
-    cancel();
-    changed = looking !== undefined;
-    let failed = false;
-    looking ??= look()
-      .catch((error: unknown) => {
-        failed = true;
-        log.error({ err: error, of }, 'cannot read or renew the certificates; retrying');
-      })
-      .finally(() => {
-        looking = undefined;
-        if (stopped) return;
-        if (changed && !failed) void lookAgain();
-        else cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
-      });
-    return looking;
-  }
-
-  void lookAgain();
+  const loop = new ReconcileLoop({
+    run: look,
+    debounceMs: 0,
+    longestRetryMs: LOOK_AGAIN_MS,
+    onFailed: (error) => log.error({ err: error, of }, 'cannot read or renew the certificates; retrying'),
+    clock: { nowMs, after },
+  });
+  void loop.runNow();
   const begun = await first.promise;
-  const watch = store.watch?.(() => void lookAgain());
+  const watch = store.watch?.(() => void loop.runNow());
   return {
     current: () => inUse ?? begun,
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    refresh: lookAgain,
+    refresh: () => loop.runNow(),
     async stop() {
-      stopped = true;
-      cancel();
+      void loop.stop(); // without a wait for a running look, whose requests may take long
       await watch?.stop();
     },
   };

@@ -10,7 +10,7 @@ import { GATEWAY_KEY_BYTES } from './gateway-key.ts';
 
 const SECRET = 'model-gateway-key';
 
-/** Starts at once. `onProblem` is called with why the key cannot be read or created, for people. */
+/** Starts at once. `onProblem` is called with the reason, for people, each time the key cannot be read or created. */
 export function keepGatewayKey(ownership: Ownership, onProblem: (problem: string) => void): OwnedKey {
   return keepOwnedKey({
     ownership,

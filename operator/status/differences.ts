@@ -2,14 +2,12 @@
  * [P] Compares a live status with the desired one. A status has two owners with a field manager each: one for findings
  * and one for spending, so that frequent updates of amounts never touch the other conditions.
  */
-import type { ConditionType } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
-import type { StatusManager } from '#kube/status-client.ts';
+import type { StatusOwner } from '#kube/status-client.ts';
 import type { StatusBody } from '#objects/live-object.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { sameJson } from './same-json.ts';
-
-export type StatusOwner = Exclude<StatusManager, 'confirmation'>;
+import { isSpendingWarning } from './spending.ts';
 
 const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'periodStartTime',
@@ -20,16 +18,6 @@ const SPENDING_FIELDS: ReadonlySet<string> = new Set([
   'heldUsd',
   'balanceUsd',
   'limits',
-]);
-/** Written by operator/upkeep/confirmations.ts, and by nobody else. */
-const CONFIRMATION_FIELD = 'lastConfirmedTime';
-const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
-  'QuotaLow',
-  'QuotaExhausted',
-  'BalanceLow',
-  'BalanceExhausted',
-  'LimitLow',
-  'LimitExhausted',
 ]);
 
 /** The part of a status that belongs to one owner. */
@@ -44,10 +32,8 @@ export function bothPartsOf(status: StatusBody): StatusBody {
 
 function partWith(status: StatusBody, has: (isSpending: boolean) => boolean): StatusBody {
   const { conditions = [], ...fields } = status;
-  const part = Object.entries(fields).filter(
-    ([name, value]) => value !== undefined && name !== CONFIRMATION_FIELD && has(SPENDING_FIELDS.has(name)),
-  );
-  const said = conditions.filter((condition) => has(SPENDING_CONDITIONS.has(condition.type)));
+  const part = Object.entries(fields).filter(([name, value]) => value !== undefined && has(SPENDING_FIELDS.has(name)));
+  const said = conditions.filter((condition) => has(isSpendingWarning(condition.type)));
   return { ...Object.fromEntries(part), ...(said.length === 0 ? {} : { conditions: said }) };
 }
 

@@ -2,6 +2,7 @@
  * [P] Formats spending for statuses: the fields of ApiKey and Account, and the conditions that warn at 80 % and at 100
  * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
+import type { ConditionType, Reason } from '#crds/conditions.ts';
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
 import type { AccountSpending, CalendarWindow, KeySpending, WindowSpending } from '#ledger/spending.ts';
 import { spanAt, windowKindOf, windowOf } from '#ledger/periods.ts';
@@ -16,6 +17,23 @@ const LOW_PERCENT = 80n;
 const CENTS = 2;
 
 type AccountLimit = NonNullable<Account['spec']['limits']>[number];
+type LimitStatus = NonNullable<StatusFields['limits']>[number];
+
+/** The conditions that warn of spending, with their reasons. */
+export const SPENDING_WARNINGS = {
+  QuotaLow: 'AboveThreshold',
+  QuotaExhausted: 'LimitReached',
+  BalanceLow: 'AboveThreshold',
+  BalanceExhausted: 'LimitReached',
+  LimitLow: 'AboveThreshold',
+  LimitExhausted: 'LimitReached',
+} as const satisfies Partial<Record<ConditionType, Reason>>;
+
+type SpendingWarning = keyof typeof SPENDING_WARNINGS;
+
+export function isSpendingWarning(type: string): type is SpendingWarning {
+  return Object.hasOwn(SPENDING_WARNINGS, type);
+}
 
 /** What spending adds to an object's status. */
 export interface SpendingStatus {
@@ -38,7 +56,7 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
   };
   if (limit === undefined) return { fields, conditions: [] };
   const words = `${formatUsd(spentNanoUsd)} of the quota of ${formatUsd(limit)} USD is spent.`;
-  return { fields, ...thresholds('Quota', { spent: spentNanoUsd, limit, words }) };
+  return { fields, ...thresholds('Quota', [{ spent: spentNanoUsd, limit, words }]) };
 }
 
 /** The windows of an Account's limits, in their order, without those in total. */
@@ -63,34 +81,16 @@ export function accountSpendingStatus(
     ...(limits && limits.length > 0 && { limits }),
   };
   const words = `${formatUsd(spentNanoUsd)} of the credit of ${formatUsd(creditNanoUsd)} USD is spent.`;
-  const ofCredit = thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words });
-  const ofLimits = limitThresholds(limits ?? []);
+  const ofCredit = thresholds('Balance', [{ spent: spentNanoUsd, limit: creditNanoUsd, words }]);
+  const ofLimits = thresholds('Limit', (limits ?? []).map(measureOf));
   return { fields, ...ofLimits, ...ofCredit, conditions: [...ofCredit.conditions, ...ofLimits.conditions] };
 }
 
-/** One condition of each type, with the words of all limits that it is about. */
-function limitThresholds(limits: NonNullable<StatusFields['limits']>): Thresholds {
-  const each = limits.map((limit) => {
-    const { usd, spentUsd, period, timeZone, resetTime } = limit;
-    const window = period === 'Total' ? 'in total' : `for the current ${period} in ${timeZone}`;
-    const reset = resetTime === undefined ? '' : `; it resets at ${resetTime}`;
-    const words = `${spentUsd} of the limit of ${usd} USD ${window} is spent${reset}.`;
-    return thresholds('Limit', { spent: parseDecimal(spentUsd) ?? 0n, limit: parseDecimal(usd) ?? 0n, words });
-  });
-  const spent = each.flatMap((found) => found.spent ?? []);
-  const byType = Map.groupBy(
-    each.flatMap(({ conditions }) => conditions),
-    ({ type }) => type,
-  );
-  const conditions = [...byType.values()].flatMap((same) => {
-    const [first] = same;
-    return first ? [{ ...first, message: wordsOf(same) }] : [];
-  });
-  return { conditions, ...(spent.length > 0 && { spent: { reason: 'LimitReached', message: wordsOf(spent) } }) };
-}
-
-function wordsOf(messages: readonly { readonly message: string }[]): string {
-  return messages.map(({ message }) => message).join(' ');
+function measureOf({ usd, spentUsd, period, timeZone, resetTime }: LimitStatus): Measure {
+  const window = period === 'Total' ? 'in total' : `for the current ${period} in ${timeZone}`;
+  const reset = resetTime === undefined ? '' : `; it resets at ${resetTime}`;
+  const words = `${spentUsd} of the limit of ${usd} USD ${window} is spent${reset}.`;
+  return { spent: parseDecimal(spentUsd) ?? 0n, limit: parseDecimal(usd) ?? 0n, words };
 }
 
 /** What was spent under each of an Account's limits. */
@@ -143,7 +143,7 @@ function recordedOfAccount(account: Account, recorded: StatusFields, nowMs: numb
   return accountSpendingStatus(credit, spending, limitsStatus(limited, { ...spending, windows }));
 }
 
-/** What a status records of a window, whatever the limit in it was; undefined: nothing, or it has ended. */
+/** The spending that a status records for a window, under any limit; undefined: none, or the window has ended. */
 function recordedWindow(
   { kind, timeZone }: CalendarWindow,
   { limits = [] }: StatusFields,
@@ -205,13 +205,23 @@ interface Measure {
   readonly words: string;
 }
 
-type Thresholds = Pick<SpendingStatus, 'conditions' | 'spent'>;
+/** One condition of each type, with the words of all measures that reach its threshold. */
+function thresholds(
+  subject: 'Quota' | 'Balance' | 'Limit',
+  measures: readonly Measure[],
+): Pick<SpendingStatus, 'conditions' | 'spent'> {
+  const low = measures.filter(({ spent, limit }) => spent * 100n >= limit * LOW_PERCENT);
+  const exhausted = measures.filter(({ spent, limit }) => spent >= limit);
+  const conditions = [...warning(`${subject}Low`, low), ...warning(`${subject}Exhausted`, exhausted)];
+  if (exhausted.length === 0) return { conditions };
+  return { conditions, spent: { reason: 'LimitReached', message: wordsOf(exhausted) } };
+}
 
-function thresholds(subject: 'Quota' | 'Balance' | 'Limit', { spent, limit, words: message }: Measure): Thresholds {
-  const conditions: DesiredCondition[] = [];
-  if (spent * 100n >= limit * LOW_PERCENT)
-    conditions.push({ type: `${subject}Low`, status: 'True', reason: 'AboveThreshold', message });
-  if (spent < limit) return { conditions };
-  conditions.push({ type: `${subject}Exhausted`, status: 'True', reason: 'LimitReached', message });
-  return { conditions, spent: { reason: 'LimitReached', message } };
+function warning(type: SpendingWarning, reached: readonly Measure[]): DesiredCondition[] {
+  if (reached.length === 0) return [];
+  return [{ type, status: 'True', reason: SPENDING_WARNINGS[type], message: wordsOf(reached) }];
+}
+
+function wordsOf(measures: readonly Measure[]): string {
+  return measures.map(({ words }) => words).join(' ');
 }

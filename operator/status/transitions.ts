@@ -2,25 +2,17 @@
  * [P] The Events for a change of a status: an object became Ready or not Ready, or a warning appeared. Transient states
  * have none.
  */
+import { CONDITIONS } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
 import type { EventNote } from '#kube/events.ts';
 import type { StatusBody } from '#objects/live-object.ts';
 
-/** Warnings that are present only while they are True. */
-const WARNINGS: ReadonlySet<string> = new Set([
-  'QuotaLow',
-  'QuotaExhausted',
-  'BalanceLow',
-  'BalanceExhausted',
-  'LimitLow',
-  'LimitExhausted',
-  'UpstreamRefused',
-  'UpstreamUnreachable',
-  'UsageImplausible',
-  'AllChannelsDrained',
-  'UnpricedModels',
-  'LimitsDiffer',
-]);
+/** Conditions that are present only while True. Not those of progress: the Event of Ready tells it. */
+const WARNINGS: ReadonlySet<string> = new Set(
+  Object.entries(CONDITIONS)
+    .filter(([type, row]) => 'onlyWhileTrue' in row && type !== 'Reconciling' && type !== 'Stalled')
+    .map(([type]) => type),
+);
 /** Reasons of a transient state. */
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set([
   'Pending',

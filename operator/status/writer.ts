@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
-import type { WriteOutcome } from '#kube/status-client.ts';
+import type { StatusOwner, WriteOutcome } from '#kube/status-client.ts';
 import type { LiveObject, StatusBody } from '#objects/live-object.ts';
 import { pauseAfter } from '#runtime/backoff.ts';
 import { namespaceOfId } from '#objects/resources.ts';
@@ -22,7 +22,6 @@ import {
   samePart,
   hasSpending,
 } from './differences.ts';
-import type { StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
 
 /** The object that a status belongs to. */

@@ -236,8 +236,8 @@ function modelFindings(
   const finding = {
     reason: 'ModelNotFound',
     message:
-      `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)} of ` +
-      `spec.models.${suggestNames(missing[0] ?? '', group.models)}`,
+      `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)} of spec.models.` +
+      suggestNames(missing[0] ?? '', group.models),
   } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }

@@ -4,7 +4,6 @@
  * gateway was removed, and in the leading operator whose own namespace is being deleted.
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
-import type { Reason } from '#crds/conditions.ts';
 import { isTenantKind } from '#crds/kinds.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
 import type { KubeClient } from '#kube/client.ts';
@@ -45,7 +44,7 @@ interface ObjectPage {
 const PAGE = 500;
 const WRITES_AT_ONCE = 16;
 const GATEWAY_REMOVED = { reason: 'GatewayRemoved', message: REASONS.GatewayRemoved } as const;
-const WITHDRAWN_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'Programmed']);
+const RETIRED_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'Programmed']);
 
 /**
  * Resolves with the number of updated objects; those that are being deleted stay as they are. An object that cannot be
@@ -57,7 +56,7 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
   let written = 0;
   const retire = async (kind: Kind, { metadata, status }: ListedObject): Promise<void> => {
     if (!status || metadata.deletionTimestamp !== undefined) return;
-    const retired = withdrawnStatus(status, options.nowMs, GATEWAY_REMOVED);
+    const retired = retiredStatus(status, options.nowMs);
     if (!retired) return;
     const outcome = await statuses.apply({ kind, ...metadata }, 'operator', partOf(retired, 'operator'));
     if (outcome === 'Written') written += 1;
@@ -79,20 +78,15 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
 }
 
 /** The status with Ready and Programmed as Unknown; undefined if they are already. */
-export function withdrawnStatus(
-  status: StatusBody,
-  nowMs: number,
-  why: { readonly reason: Reason; readonly message: string },
-): StatusBody | undefined {
+function retiredStatus(status: StatusBody, nowMs: number): StatusBody | undefined {
   const { conditions = [] } = status;
-  const isUntrue = ({ type, status: state }: Condition): boolean =>
-    WITHDRAWN_CONDITIONS.has(type) && state !== 'Unknown';
+  const isUntrue = ({ type, status: state }: Condition): boolean => RETIRED_CONDITIONS.has(type) && state !== 'Unknown';
   if (!conditions.some(isUntrue)) return undefined;
   const lastTransitionTime = formatTime(nowMs);
   return {
     ...status,
     conditions: conditions.map((condition) =>
-      isUntrue(condition) ? { ...condition, ...why, status: 'Unknown', lastTransitionTime } : condition,
+      isUntrue(condition) ? { ...condition, ...GATEWAY_REMOVED, status: 'Unknown', lastTransitionTime } : condition,
     ),
   };
 }

@@ -2,7 +2,6 @@
  * The console of a cluster. Every replica serves it, to each person with their own token. It starts when the session
  * key exists, and restarts when the key is replaced.
  */
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { ActivityReader } from '#activity/activity.ts';
 import { openClusterState } from '../../console/access/cluster-state.ts';
@@ -21,6 +20,7 @@ import type { MetricsRecorder } from '../../operator/metrics.ts';
 import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
 import type { ListenAddress } from '../../dataplane/listen.ts';
+import { openSharedUsage } from '../open-usage.ts';
 import type { ConsoleSettings } from './settings.ts';
 import { TRANSLATOR } from '../../operator/translate/translator.ts';
 
@@ -48,7 +48,7 @@ export interface ClusterConsole {
 
 /** Starts when there is a key. Rejects if the certificate cannot be read. */
 export async function startClusterConsole(options: ClusterConsoleOptions): Promise<ClusterConsole> {
-  const { settings, client, namespace, meter, log, ownership } = options;
+  const { settings, ledgerUrl, client, namespace, meter, log, ownership } = options;
   const { clock } = ownership;
   await using started = new AsyncDisposableStack();
   const { consoleTls } = settings;
@@ -56,9 +56,9 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
     consoleTls === undefined
       ? undefined
       : started.adopt(await openTls(consoleTls, { after: clock.after, log }), (each) => each.stop());
-  const usage = await openUsage(options.ledgerUrl, settings.consoleData);
+  const usage = ledgerUrl === undefined ? undefined : await openSharedUsage(ledgerUrl, settings.consoleData);
   if (usage) started.defer(() => usage.close());
-  const activity = await openActivity(options.ledgerUrl);
+  const activity = await openActivity(ledgerUrl);
   if (activity) started.defer(() => activity.close());
   const parts = consoleParts(options, { usage, activity, tls });
   const ready = Promise.withResolvers<number>();
@@ -136,13 +136,6 @@ function consoleParts(
     ...(settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader }),
     ...(tls && { serverFactory: tls.serverFactory }),
   };
-}
-
-async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageStore | undefined> {
-  if (url === undefined) return undefined;
-  const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { openValkeyUsageStore } = await import('../../console/data/valkey-store.ts');
-  return openValkeyUsageStore(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
 }
 
 async function openActivity(url: string | undefined): Promise<ActivityReader | undefined> {

@@ -4,7 +4,7 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
-import { ALL_KINDS, TENANT_KINDS } from '#crds/kinds.ts';
+import { ALL_KINDS } from '#crds/kinds.ts';
 import { loadApiKindsSync } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/spending.ts';
 import { admitObjects } from '../../operator/sources/cluster/admit-object.ts';
@@ -28,7 +28,6 @@ import { knownSpending } from '../../operator/reconcile/known-spending.ts';
 import { createValidPublisher } from '../../operator/reconcile/last-good.ts';
 import type { KnownSpending } from '../../operator/reconcile/known-spending.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
-import { objectId } from '#objects/resources.ts';
 import type { ObjectStatus } from '../../operator/reconcile/status-tracker.ts';
 import type { ProxyDistribution } from '../../operator/xds/distribution.ts';
 import { transitionsOf } from '../../operator/status/transitions.ts';
@@ -40,7 +39,6 @@ import type { LiveObject } from '#objects/live-object.ts';
 import type { Resources } from '#objects/resources.ts';
 import { createSharedBudget } from '../../operator/status/write-budget.ts';
 import { StatusWriter } from '../../operator/status/writer.ts';
-import { startConfirmations } from '../../operator/upkeep/confirmations.ts';
 import { watchFleet } from '../../operator/sources/cluster/fleet.ts';
 import type { Fleet } from '../../operator/sources/cluster/fleet.ts';
 import { watchForRemoval } from '../../operator/upkeep/removal.ts';
@@ -75,7 +73,6 @@ export interface ClusterManagerOptions {
     readonly idleTimeoutMs?: number;
     readonly settleMs?: number;
     readonly spendingEveryMs?: number;
-    readonly sweepEveryMs?: number;
   };
 }
 
@@ -142,7 +139,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     admit: admitObjects(loadApiKindsSync()),
     ...(options.watchNamespaces && { watchNamespaces: options.watchNamespaces }),
     onResources() {
-      upkeep.check();
+      removal.check();
       if (started) controller.resourcesChanged();
     },
     onLive: (id) => controller.liveChanged(id),
@@ -176,15 +173,13 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     ...(options.ledger && { ledger: options.ledger }),
     ...(options.usageLabels && { usageLabels: options.usageLabels }),
   });
-  const upkeep = startUpkeep(
-    { ...options, clock },
-    {
-      provider,
-      leading,
-      writable,
-      ownIds: () => controller.statuses().map((each) => objectId(each.kind, each)),
-    },
-  );
+  const removal = watchForRemoval({
+    client,
+    clock,
+    log,
+    gatewayNamespace,
+    isDue: () => leading() && provider.isTerminating(gatewayNamespace),
+  });
   const unlisten = [
     fleet.onProgress((ids) => controller.progressed(ids)),
     fleet.onNames(() => controller.proxiesChanged()),
@@ -201,7 +196,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
       fleet.leaderAt(address);
       pods?.leadChanged();
       if (leads) {
-        upkeep.check();
+        removal.check();
         options.onLead?.();
       }
       controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'leadership could not be started'));
@@ -250,7 +245,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     async stop() {
       for (const end of unlisten) end();
       // nothing may be written after the Lease is released
-      await Promise.all([controller.stop(), upkeep.stop(), provider.stop(), leaseWatch.stop(), pods?.stop()]);
+      await Promise.all([controller.stop(), removal.stop(), provider.stop(), leaseWatch.stop(), pods?.stop()]);
       await lease.stop();
       await events.stop();
     },
@@ -314,48 +309,6 @@ function watchPods(
     onLongMissing: (pod) =>
       events.record({ apiVersion: 'v1', kind: 'Pod', namespace: gatewayNamespace, ...pod }, NOT_CONNECTED),
   });
-}
-
-interface UpkeepParts {
-  readonly provider: ClusterProvider;
-  readonly leading: () => boolean;
-  readonly writable: FindWritable;
-  /** The gateway's own objects, by "Kind namespace/name". */
-  readonly ownIds: () => readonly string[];
-}
-
-interface Upkeep {
-  /** Call it when this replica may have become the leader, and when a namespace may be in deletion. */
-  check(): void;
-  stop(): Promise<void>;
-}
-
-/** Confirms statuses while a gateway runs, and withdraws them when its namespace is deleted. */
-function startUpkeep(options: WithClock, { provider, ...parts }: UpkeepParts): Upkeep {
-  const { client, clock, log, gatewayNamespace, waits } = options;
-  const confirmations = startConfirmations({
-    client,
-    clock,
-    log,
-    gatewayNamespace,
-    ...parts,
-    ...waits,
-    tenantObjects: () => TENANT_KINDS.flatMap((kind) => provider.objects.ofKind(kind)),
-    onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
-  });
-  const removal = watchForRemoval({
-    client,
-    clock,
-    log,
-    gatewayNamespace,
-    isDue: () => parts.leading() && provider.isTerminating(gatewayNamespace),
-  });
-  return {
-    check: () => removal.check(),
-    async stop() {
-      await Promise.all([confirmations.stop(), removal.stop()]);
-    },
-  };
 }
 
 function leaseCollection(

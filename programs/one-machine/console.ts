@@ -15,12 +15,15 @@ import { openActivityFile } from '../../dataplane/activity/activity-table.ts';
 import type { ActivityReader } from '#activity/activity.ts';
 import { openFileUsageStore } from '../../console/data/file-store.ts';
 import { openUsageFile } from '../../dataplane/ledger/embedded/usage-file.ts';
+import type { ListenAddress } from '../../dataplane/listen.ts';
 import type { UsageStore } from '../../console/data/usage.ts';
 import { TRANSLATOR } from '../../operator/translate/translator.ts';
 import type { LedgerLocation } from '../ledger-location.ts';
+import { ACTIVITY_FILE } from '../open-activity.ts';
+import { openSharedUsage } from '../open-usage.ts';
 
 interface FileConsoleOptions {
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
   /** True if the gateway runs without a console when the port is in use. */
   readonly optional: boolean;
   readonly manifests: ManifestSource;
@@ -104,13 +107,11 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
 
 async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<UsageStore> {
   if (ledger.kind === 'file') return openFileUsageStore(ledger.path, openUsageFile);
-  const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { openValkeyUsageStore } = await import('../../console/data/valkey-store.ts');
-  return openValkeyUsageStore(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });
+  return openSharedUsage(ledger.url, dataDir);
 }
 
 async function openActivity(ledger: LedgerLocation, dataDir: string): Promise<ActivityReader> {
-  if (ledger.kind === 'file') return openActivityFile(join(dataDir, 'activity.db'));
+  if (ledger.kind === 'file') return openActivityFile(join(dataDir, ACTIVITY_FILE));
   const { openValkeyActivityReader } = await import('../../dataplane/activity/valkey-activity.ts');
   return openValkeyActivityReader(ledger.url);
 }

@@ -187,7 +187,7 @@ async function startController(options: Started, onCreated: (controller: Control
   };
 }
 
-/** Resolves with when to call it again; a failure is logged, because the keys are refused all the same. */
+/** Resolves with when to call it again. A failure is only logged: the keys are refused in any case. */
 async function releaseOrLog(
   { minted, log }: Started,
   resources: Resources,

@@ -1,4 +1,4 @@
-/** docs/reference/cli.md, out of the commands and their flags. */
+/** docs/reference/cli.md, from the commands and their flags. */
 import type { Argument, Command, Option } from 'commander';
 import { createCommands } from '../../bin/main.ts';
 
@@ -19,10 +19,10 @@ export function commandLineText(): string {
 
 function section(command: Command, parent: string): readonly string[] {
   const name = `${parent} ${command.name()}`;
-  const inner = command.commands.filter((each) => each.name() !== 'help').flatMap((each) => section(each, name));
+  const inner = command.commands.flatMap((each) => section(each, name));
   return [
     `## ${name}\n`,
-    `${escaped(command.description() || command.summary())}\n`,
+    `${escaped(command.description())}\n`,
     ...command.registeredArguments.map(argumentLine),
     '',
     ...table(command.options),
@@ -39,7 +39,7 @@ function table(options: readonly Option[]): readonly string[] {
   return ['| flag | variable | default | |', '|---|---|---|---|', ...options.map(flagRow), ''];
 }
 
-/** A default that depends on something stands in the description, in parentheses. */
+/** A default that is not a fixed value is described in the description, in parentheses. */
 const DEFAULT = / \(default: (.*)\)(?=;|$)/;
 
 function flagRow(option: Option): string {
@@ -56,7 +56,7 @@ function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   return typeof value === 'string' || typeof value === 'number' ? `\`${value}\`` : '';
 }
 
-/** Markdown reads none of the text as markup; paths of pages become links. */
+/** Escapes the characters that Markdown reads as markup, and makes links of paths of pages. */
 function escaped(text: string): string {
   return text.replaceAll(/[|<*_]/g, (mark) => `\\${mark}`).replaceAll(/\bdocs\/([\w/-]+\.md)/g, '[docs/$1](../$1)');
 }

@@ -1,9 +1,22 @@
 /**
- * The definitions as templates of a Helm chart: what crds/*.yaml say, with labels, annotations and a policy that keeps
- * them.
+ * The definitions: the conditions that all kinds share, and crds/*.yaml as templates of a Helm chart, with labels,
+ * annotations and a policy that keeps them.
  */
 
 const METADATA = /^metadata:\n {2}name: (\S+)\n/m;
+const CONDITIONS_MARK = '# Generated from crds/schema/conditions.yaml by npm run generate.';
+const STATUS_INDENT = ' '.repeat(16);
+const CONDITIONS = new RegExp(
+  `^${STATUS_INDENT}${CONDITIONS_MARK}\\n${STATUS_INDENT}conditions:\\n(?:${STATUS_INDENT} .*\\n)*`,
+  'm',
+);
+
+/** A definition with the conditions that all kinds share, given as YAML without indentation. */
+export function withConditions(definition: string, conditions: string): string {
+  if (!CONDITIONS.test(definition)) throw new Error(`a definition lacks the line "${CONDITIONS_MARK}"`);
+  const lines = [CONDITIONS_MARK, ...conditions.trimEnd().split('\n')];
+  return definition.replace(CONDITIONS, () => lines.map((line) => `${STATUS_INDENT}${line}\n`).join(''));
+}
 
 /** The template of one definition, or a reason why it cannot be one. */
 export function crdTemplate(text: string): string {
@@ -13,7 +26,7 @@ export function crdTemplate(text: string): string {
   return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) => metadata(name))}`;
 }
 
-/** Named templates that list all kinds, for rules of rights and of admission. */
+/** Named templates that list all kinds, for RBAC rules and admission policies. */
 export function kindsTemplate(kinds: readonly { readonly plural: string }[]): string {
   const plurals = kinds.map(({ plural }) => plural);
   return `{{- /* Generated from crds/ by npm run generate. */}}

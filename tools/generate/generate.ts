@@ -1,16 +1,16 @@
 /**
- * Writes all generated files: types and reference of the API from crds/*.yaml; the lists of errors, metrics, flags and
+ * Writes all generated files: types and reference of the API from crds/*.yaml, and the conditions there; the lists of errors, metrics, flags and
  * conversions and the table of the layout from their tables; code from the .proto files. With --check it writes
  * nothing, names stale files, and exits with 1.
  */
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { format, getFileInfo, resolveConfig } from 'prettier';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
-import { readCrdTexts } from '#crds/load.ts';
+import { crdFileNames } from '#crds/load.ts';
 import { kindRows, snapshotKindsText } from './kinds.ts';
 import { metricsText } from './metrics-doc.ts';
-import { crdTemplate, kindsTemplate } from './crds-chart.ts';
+import { crdTemplate, kindsTemplate, withConditions } from './crds-chart.ts';
 import { commandLineText } from './cli-doc.ts';
 import { errorsText } from './errors-doc.ts';
 import { chartReadme, readValues, schemaText } from './helm-values.ts';
@@ -47,7 +47,8 @@ async function formatted({ path, text }: Generated): Promise<string> {
 }
 
 async function generateTexts(): Promise<Generated[]> {
-  const kinds = loadKinds(await readCrdTexts());
+  const definitions = await readDefinitions();
+  const kinds = loadKinds(definitions.map(({ text }) => text));
   const proto = await readFile(new URL('contract/snapshot/snapshot.proto', ROOT), 'utf8');
   const rows = kindRows(kinds, proto);
   return [
@@ -62,7 +63,11 @@ async function generateTexts(): Promise<Generated[]> {
     { path: 'dataplane/protocol/read-names.gen.ts', text: await readNamesText(ROOT) },
     { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
     { path: 'charts/model-gateway/templates/_kinds.tpl', text: kindsTemplate(kinds) },
-    ...(await crdTemplates()),
+    ...definitions,
+    ...definitions.map(({ path, text }) => ({
+      path: path.replace('crds/', 'charts/model-gateway-crds/templates/'),
+      text: crdTemplate(text),
+    })),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
     ...(await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF)),
     ...(await protobufTexts(fileURLToPath(ROOT), 'operator/xds/envoy/buf.gen.yaml', [
@@ -71,14 +76,15 @@ async function generateTexts(): Promise<Generated[]> {
   ];
 }
 
-/** The templates of the chart of definitions. */
-async function crdTemplates(): Promise<Generated[]> {
-  const files = (await readdir(new URL('crds/', ROOT))).filter((name) => name.endsWith('.yaml')).sort();
+/** The definitions, formatted, with the conditions that all kinds share. */
+async function readDefinitions(): Promise<Generated[]> {
+  const conditions = (await readFile(new URL('crds/schema/conditions.yaml', ROOT), 'utf8')).replace(/^#.*\n/, '');
+  const paths = (await crdFileNames()).map((name) => `crds/${name}`);
   return Promise.all(
-    files.map(async (name) => ({
-      path: `charts/model-gateway-crds/templates/${name}`,
-      text: crdTemplate(await readFile(new URL(`crds/${name}`, ROOT), 'utf8')),
-    })),
+    paths.map(async (path) => {
+      const text = withConditions(await readFile(new URL(path, ROOT), 'utf8'), conditions);
+      return { path, text: await formatted({ path, text }) };
+    }),
   );
 }
 

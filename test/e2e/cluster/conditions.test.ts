@@ -40,8 +40,6 @@ const NOT_HERE: ReadonlySet<string> = new Set([
   // retire.test.ts and removal.test.ts remove a gateway
   'Programmed GatewayRemoved',
   'Ready GatewayRemoved',
-  'Programmed GatewaySilent',
-  'Ready GatewaySilent',
   // namespace-bound.test.ts fills a namespace
   'Accepted TooManyObjects',
   'Ready TooManyObjects',

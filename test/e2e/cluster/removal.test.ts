@@ -7,14 +7,6 @@ import { conditionsOf, isReady, runOperator, SCENE, startCluster, teamManifest, 
 import type { Cluster, Live, Running } from './support.ts';
 
 const missing = await kubeApiserverMissing();
-const DAY_MS = 24 * 60 * 60 * 1000;
-const SWEEP_EVERY_MS = 100;
-/** Of a gateway whose operators are gone; they confirmed the status two days ago. */
-const FOREIGN = `kind: ApiKey
-metadata: {name: foreign, namespace: team-c}
-spec: {groupRef: {name: main}, accountRef: {name: team}, gatewayNamespace: other}
-`;
-
 describe.skipIf(missing)('removal', () => {
   let cluster: Cluster;
   let run: Running;
@@ -22,8 +14,7 @@ describe.skipIf(missing)('removal', () => {
     cluster = await startCluster(['team-a', 'team-b', 'team-c']);
     await cluster.apply(SCENE);
     await cluster.apply(teamManifest('team-b'));
-    await cluster.apply(FOREIGN);
-    run = runOperator(cluster, { waits: { sweepEveryMs: SWEEP_EVERY_MS } });
+    run = runOperator(cluster);
     for (const namespace of ['team-a', 'team-b'])
       await until(`${namespace} is ready`, () => apiKey(namespace), isReady);
   });
@@ -45,55 +36,18 @@ describe.skipIf(missing)('removal', () => {
     run.writes.filter((write) => write.includes(`/namespaces/${namespace}/`));
   const isAtRest = (): boolean => run.meter.count('modelgateway_operator_status_queue') === 0;
 
-  it('confirms statuses under a field manager of its own, and shows it in a wide column', async () => {
-    const confirmed = await until(
-      'a confirmation',
-      () => apiKey('team-a'),
-      ({ status }) => status.lastConfirmedTime,
-    );
-    assert.ok(Math.abs(Date.parse(confirmed.status.lastConfirmedTime) - Date.now()) < DAY_MS);
-    const { managedFields } = confirmed.metadata;
-    const managers: readonly string[] = managedFields.map(({ manager }: { manager: string }) => manager);
-    assert.ok(managers.includes('modelgateway-confirmation.model-gateway'), managers.join());
-    for (const plural of ['accounts', 'apikeys', 'groups', 'modelroutes', 'pricecatalogs']) {
-      const { columnDefinitions } = await cluster.admin.table(`/apis/modelgateway.dev/v1alpha1/${plural}`);
-      const names = columnDefinitions.map(({ name }) => name);
-      assert.ok(
-        ['Ready', 'Reason', 'Confirmed'].every((name) => names.includes(name)),
-        `${plural}: ${names.join()}`,
-      );
-    }
-  });
-
-  it('withdraws Ready from the ApiKey of a gateway that has been silent for a day', async () => {
-    const conditions = [
-      {
-        type: 'Ready',
-        status: 'True',
-        reason: 'Ready',
-        message: 'x',
-        lastTransitionTime: '2026-01-01T00:00:00Z',
-        observedGeneration: 1,
-      },
-    ];
-    await cluster.admin.call(
-      'PATCH',
-      '/apis/modelgateway.dev/v1alpha1/namespaces/team-c/apikeys/foreign/status',
-      {
-        status: {
-          observedGeneration: 1,
-          lastConfirmedTime: new Date(Date.now() - 2 * DAY_MS).toISOString(),
-          conditions,
-        },
-      },
-      'application/merge-patch+json',
-    );
-    const silent = await until(
-      'foreign is not Ready',
-      () => apiKey('team-c', 'foreign'),
-      (object) => !isReady(object),
-    );
-    assert.deepEqual(conditionsOf(silent), ['Ready=Unknown GatewaySilent']);
+  it('shows that it runs by its Lease, and rewrites no status for it', async () => {
+    const lease = async (): Promise<{ readonly holderIdentity: string; readonly renewTime: string }> => {
+      const path = '/apis/coordination.k8s.io/v1/namespaces/model-gateway/leases/model-gateway-operator';
+      const { body } = await cluster.admin.call('GET', path);
+      return body.spec;
+    };
+    await until('nothing waits', isAtRest, Boolean);
+    const { resourceVersion } = (await apiKey('team-a')).metadata;
+    const before = await lease();
+    assert.match(before.holderIdentity, /^replica-/);
+    await until('the Lease is renewed', lease, ({ renewTime }) => renewTime > before.renewTime);
+    assert.equal((await apiKey('team-a')).metadata.resourceVersion, resourceVersion);
   });
 
   it('leaves a namespace alone that is being deleted: no status, no key, no Event', async () => {

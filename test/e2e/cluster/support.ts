@@ -227,9 +227,6 @@ export function fingerprintOf(key: string): string {
   return productFingerprint(key, deriveKey(GATEWAY_KEY, 'fingerprint'));
 }
 
-/** So that no confirmation falls between the writes that a test counts. */
-const NEVER_MS = 2 ** 31 - 1;
-
 let replicas = 0;
 
 /** Runs an operator on this cluster, with quick elections. */
@@ -264,7 +261,7 @@ export function runOperator(
     meter,
     gatewayNamespace: GATEWAY_NAMESPACE,
     log: { info: note, warn: note, error: note },
-    waits: { settleMs: 200, sweepEveryMs: NEVER_MS, ...waits },
+    waits: { settleMs: 200, ...waits },
     gatewayKey: GATEWAY_KEY,
     ...options,
     lease: {

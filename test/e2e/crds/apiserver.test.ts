@@ -221,11 +221,11 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
       PriceCatalog: 'NAME MODELS READY AGE',
     };
     const wideColumns: Readonly<Record<string, string>> = {
-      ApiKey: 'REASON GATEWAY CONFIRMED',
-      Account: 'REASON GATEWAY CONFIRMED',
-      Group: 'REASON CONFIRMED',
-      ModelRoute: 'KEYS REASON CONFIRMED',
-      PriceCatalog: 'KEYS REASON CONFIRMED',
+      ApiKey: 'REASON GATEWAY',
+      Account: 'REASON GATEWAY',
+      Group: 'REASON',
+      ModelRoute: 'KEYS REASON',
+      PriceCatalog: 'KEYS REASON',
     };
     for (const schema of kinds.values()) {
       const { columnDefinitions } = await client.table(collection(schema));

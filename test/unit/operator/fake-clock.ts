@@ -5,6 +5,8 @@ import { NOW_MS } from './support.ts';
 export interface FakeClock extends OperatorClock {
   /** Advances the clock, timer by timer, and settles promises in between. */
   pass(ms: number): Promise<void>;
+  /** When the pending timers are due. */
+  pending(): readonly number[];
 }
 
 export function fakeClock(): FakeClock {
@@ -20,6 +22,7 @@ export function fakeClock(): FakeClock {
         pending.delete(timer);
       };
     },
+    pending: () => [...pending].map(({ atMs }) => atMs),
     async pass(ms) {
       const untilMs = nowMs + ms;
       await settled();

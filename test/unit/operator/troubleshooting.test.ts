@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { REASONS } from '#crds/conditions.ts';
-import { silenceMessage } from '../../../operator/upkeep/confirmations.ts';
 import { KubeError, explainKubeError } from '#kube/errors.ts';
 import { findUnserved } from '../../../operator/reconcile/unserved-objects.ts';
 import { PROGRAMMED, conditionsOf } from '../../../operator/status/conditions.ts';
@@ -122,7 +121,6 @@ function saidAnyway(): readonly string[] {
     `ApiKey ci: Ready=${waiting.status} ${waiting.reason}\n${waiting.message}`,
     `ApiKey ci: write refused\n${explainKubeError(terminating)}`,
     `ApiKey ci: Ready=Unknown GatewayRemoved\n${REASONS.GatewayRemoved}`,
-    `ApiKey ci: Ready=Unknown GatewaySilent\n${silenceMessage('model-gateway', '2026-11-20T11:00:00Z')}`,
   ];
 }
 

@@ -191,6 +191,21 @@ test('begins as the leader without waiting for the ledger, and then writes all s
   assert.ok(changed.some(([id]) => id === ID));
 });
 
+test('as the leader keeps no timer of the wait for the first spending', async () => {
+  const ledger = {
+    readKey: () => Promise.reject(new Error('there is no key')),
+    readAccount: () => Promise.resolve({ spentNanoUsd: 0n, heldNanoUsd: 0n }),
+  };
+  const { clock, controller, state } = setUp(ACCOUNT('a'), { ledger });
+  await controller.start();
+  const before = clock.pending();
+  await controller.lead(true);
+  assert.ok(state.writing);
+  const added = clock.pending().filter((atMs) => !before.includes(atMs));
+  assert.ok(!added.includes(clock.nowMs() + 5_000), added.join());
+  await controller.stop();
+});
+
 test('reports an object that no operator serves again before its Event is deleted', async () => {
   const reported: string[] = [];
   const foreign =

@@ -7,7 +7,7 @@ import { test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
 import { removalsFrom } from '../../../../operator/status/differences.ts';
 import type { StatusBody } from '#objects/live-object.ts';
-import type { StatusOwner } from '../../../../operator/status/differences.ts';
+import type { StatusOwner } from '#kube/status-client.ts';
 import { sameJson } from '../../../../operator/status/same-json.ts';
 import { StatusWriter } from '../../../../operator/status/writer.ts';
 import type { StatusTarget, StatusWriterOptions } from '../../../../operator/status/writer.ts';

@@ -2,9 +2,9 @@
  * Runs a function after changes: debounced, one run at a time, and once more for changes that came during a run. It
  * also runs at the times that a run asks for, and retries failed runs with exponential backoff.
  */
-import { createBackoff } from '#runtime/backoff.ts';
-import type { Logger } from 'pino';
-import type { TimerClock } from '#runtime/clock.ts';
+import { createBackoff } from './backoff.ts';
+import type { Backoff } from './backoff.ts';
+import type { TimerClock } from './clock.ts';
 
 export interface RunResult {
   /** When to run again even if nothing changes; absent or Infinity: never. */
@@ -20,11 +20,15 @@ interface ReconcileLoopOptions {
    * to read further changes. Default: no pause.
    */
   readonly maxRestMs?: number;
+  /** The longest pause before a failed run is retried. Default: a minute. */
+  readonly longestRetryMs?: number;
+  /** Called with the error of a failed run; it must not throw. */
+  readonly onFailed: (error: unknown) => void;
   readonly clock: TimerClock;
-  readonly log: Pick<Logger, 'error'>;
 }
 
-const RETRY = { firstMs: 1000, longestMs: 60_000 } as const;
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
 /** Timers pause while the machine sleeps, and ignore that the clock is set, so long waits are divided. */
 const LONGEST_SLEEP_MS = 60_000;
 
@@ -39,17 +43,21 @@ export class ReconcileLoop {
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
-  readonly #backoff = createBackoff(RETRY);
+  readonly #backoff: Backoff;
   /** When the pause after the last run ends. */
   #restedAtMs = 0;
   #settling: (() => void)[] = [];
 
   constructor(options: ReconcileLoopOptions) {
+    const { longestRetryMs = LONGEST_RETRY_MS } = options;
     this.#options = options;
+    this.#backoff = createBackoff({ firstMs: FIRST_RETRY_MS, longestMs: longestRetryMs });
   }
 
-  /** Runs for the first time, without a wait. Resolves when the run has ended. */
-  async start(): Promise<void> {
+  /**
+   * Runs without a wait, and once more if a run is in progress. Resolves when the runs have ended, successfully or not.
+   */
+  async runNow(): Promise<void> {
     this.#run();
     await this.#running;
   }
@@ -100,7 +108,7 @@ export class ReconcileLoop {
   }
 
   async #runUntilQuiet(): Promise<void> {
-    const { clock, log, run } = this.#options;
+    const { clock, onFailed, run } = this.#options;
     do {
       this.#again = false;
       const startedMs = clock.nowMs();
@@ -109,7 +117,7 @@ export class ReconcileLoop {
         this.#backoff.reset();
         this.#wakeAfter(againInMs);
       } catch (error) {
-        log.error({ err: error }, 'the configuration could not be published; retrying');
+        onFailed(error);
         this.#wakeAfter(this.#backoff.next());
       }
       this.#restedAtMs = 2 * clock.nowMs() - startedMs;

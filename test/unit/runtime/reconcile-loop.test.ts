@@ -1,22 +1,28 @@
-/** The loop's timing: suspended machines, clocks that are set, and waiting for its end. */
+/** The loop's timing: suspended machines, clocks that are set, retries, and waiting for its end. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ReconcileLoop } from '../../../../operator/reconcile/reconcile-loop.ts';
-import type { RunResult } from '../../../../operator/reconcile/reconcile-loop.ts';
+import { ReconcileLoop } from '#runtime/reconcile-loop.ts';
+import type { RunResult } from '#runtime/reconcile-loop.ts';
 
 const DEBOUNCE_MS = 20;
 const HOUR_MS = 3_600_000;
 
 /** Timers count the time that the machine is awake; the clock can be set. */
-function setUp(result: () => RunResult | Promise<RunResult>, maxRestMs?: number) {
+function setUp(
+  result: () => RunResult | Promise<RunResult>,
+  bounds: Pick<ConstructorParameters<typeof ReconcileLoop>[0], 'maxRestMs' | 'longestRetryMs'> = {},
+) {
   let awakeMs = 0;
   let aheadMs = 0;
   let runs = 0;
+  let failures = 0;
   const pending = new Set<{ readonly atMs: number; readonly run: () => void }>();
   const loop = new ReconcileLoop({
     debounceMs: DEBOUNCE_MS,
-    ...(maxRestMs !== undefined && { maxRestMs }),
-    log: { error: () => undefined },
+    ...bounds,
+    onFailed: () => {
+      failures++;
+    },
     run: async () => {
       runs++;
       return result();
@@ -35,6 +41,7 @@ function setUp(result: () => RunResult | Promise<RunResult>, maxRestMs?: number)
   return {
     loop,
     runs: () => runs,
+    failures: () => failures,
     /** Sets the clock forward, as after a suspension, or back. */
     setClock: (byMs: number): void => {
       aheadMs += byMs;
@@ -66,7 +73,7 @@ const again = (againInMs: number) => (): RunResult => ({ againInMs });
 
 test('handles a change at once, also if the clock jumped past its sleep', async () => {
   const { loop, runs, setClock, pass } = setUp(again(HOUR_MS / 2));
-  await loop.start();
+  await loop.runNow();
   setClock(HOUR_MS);
   loop.changed();
   await pass(DEBOUNCE_MS);
@@ -75,7 +82,7 @@ test('handles a change at once, also if the clock jumped past its sleep', async 
 
 test('notices changes by time within a minute of the end of a suspension', async () => {
   const { loop, runs, setClock, pass } = setUp(again(12 * HOUR_MS));
-  await loop.start();
+  await loop.runNow();
   await pass(60_000);
   assert.equal(runs(), 1);
   setClock(12 * HOUR_MS);
@@ -85,7 +92,7 @@ test('notices changes by time within a minute of the end of a suspension', async
 
 test('is not delayed by a clock that is set back', async () => {
   const { loop, runs, setClock, pass } = setUp(again(10 * 60_000));
-  await loop.start();
+  await loop.runNow();
   setClock(-HOUR_MS);
   await pass(10 * 60_000 - 1);
   assert.equal(runs(), 1);
@@ -95,7 +102,7 @@ test('is not delayed by a clock that is set back', async () => {
 
 test('does with a change the run that time would have caused', async () => {
   const { loop, runs, pass } = setUp(again(100));
-  await loop.start();
+  await loop.runNow();
   await pass(90);
   loop.changed();
   await pass(DEBOUNCE_MS - 1);
@@ -152,10 +159,13 @@ test('settled resolves for a loop that fails or is stopped', async () => {
 
 test('rests for as long as a run took, so that changes can be read meanwhile', async () => {
   let takesMs = 0;
-  const scene = setUp(() => {
-    scene.setClock(takesMs);
-    return {};
-  }, 50);
+  const scene = setUp(
+    () => {
+      scene.setClock(takesMs);
+      return {};
+    },
+    { maxRestMs: 50 },
+  );
   const { loop, runs, pass } = scene;
   for (const { tookMs, restMs } of [
     { tookMs: 5, restMs: DEBOUNCE_MS },
@@ -177,13 +187,16 @@ test('rests for as long as a run took, so that changes can be read meanwhile', a
 
 test('rests also before the run for what changed during a run', async () => {
   let release: () => void = () => undefined;
-  const scene = setUp(async () => {
-    await new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    scene.setClock(40);
-    return {};
-  }, 50);
+  const scene = setUp(
+    async () => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      scene.setClock(40);
+      return {};
+    },
+    { maxRestMs: 50 },
+  );
   const { loop, runs, pass } = scene;
   loop.changed();
   await pass(DEBOUNCE_MS);
@@ -196,4 +209,34 @@ test('rests also before the run for what changed during a run', async () => {
   await pass(1);
   assert.equal(runs(), 2);
   release();
+});
+
+test('retries failed runs after pauses that double up to the longest', async () => {
+  const { loop, runs, failures, pass } = setUp(
+    () => {
+      throw new Error('no');
+    },
+    { longestRetryMs: 3000 },
+  );
+  await loop.runNow();
+  for (const pauseMs of [1000, 2000, 3000, 3000]) {
+    const before = runs();
+    await pass(pauseMs - 1);
+    assert.equal(runs(), before);
+    await pass(1);
+    assert.deepEqual([runs(), failures()], [before + 1, before + 1]);
+  }
+});
+
+test('runs once more at once, however often it is told to during a run', async () => {
+  const turn = Promise.withResolvers<void>();
+  const { loop, runs } = setUp(async () => {
+    await turn.promise;
+    return {};
+  });
+  const ended = loop.runNow();
+  for (let n = 0; n < 3; n++) void loop.runNow();
+  turn.resolve();
+  await ended;
+  assert.equal(runs(), 2);
 });
