@@ -113,6 +113,14 @@ export function parseAddress(text: string): ListenAddress {
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
 }
 
+/** Parses the first of four ports. */
+export function parseFirstPort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_532)
+    throw new InvalidArgumentError('It must be a port from 1 to 65532, such as 9080.');
+  return port;
+}
+
 /** Parses an address, or "off" to false. */
 export function parseConsole(text: string): ListenAddress | false {
   return /^off$/i.test(text) ? false : parseAddress(text);

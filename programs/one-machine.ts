@@ -12,6 +12,8 @@ import type { ListenAddress } from '../dataplane/listen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { startOperator } from './one-machine/operator.ts';
 import type { Operator, OperatorOptions, StatusChanges } from './one-machine/operator.ts';
+import { replaceOrigin } from './one-machine/replace-origin.ts';
+import type { ReplacedOrigin } from './one-machine/replace-origin.ts';
 
 export interface GatewayOptions extends CallOptions, Pick<DataplaneOptions, 'version' | 'process' | 'env'> {
   readonly configDir: string;
@@ -20,6 +22,8 @@ export interface GatewayOptions extends CallOptions, Pick<DataplaneOptions, 'ver
   readonly usageLabels?: readonly string[] | undefined;
   readonly listen: ListenAddress;
   readonly admin: ListenAddress;
+  /** Channels at `from` are called at `to`. */
+  readonly replacedOrigin?: ReplacedOrigin | undefined;
   /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;
   /** The ledger, which may still be opening while the manifests are read. */
@@ -59,6 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let inForce: Snapshot | undefined;
   let refreshSoon: NodeJS.Timeout | undefined;
   let startFault: { readonly error: unknown } | undefined;
+  const placed = options.replacedOrigin ? replaceOrigin(options.replacedOrigin) : (made: Snapshot) => made;
 
   /** The operator is set once it has started, after the first snapshot. */
   const running: { operator?: Operator } = {};
@@ -86,7 +91,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onMinted,
     onProblems,
     onWarnings,
-    async publish(snapshot) {
+    async publish(made) {
+      const snapshot = placed(made);
       try {
         dataplane ??= await startDataplane({
           ...options,

@@ -12,6 +12,7 @@ import {
   parseAddress,
   parseConsole,
   parseConsoleUrl,
+  parseFirstPort,
   parseLedger,
   trustedProxiesFlag,
   usageLabelsFlag,
@@ -82,9 +83,17 @@ export function runCommand(ended: (exitCode: number) => void): Command {
         parseAddress,
       ),
     )
+    .addOption(
+      flag(
+        '--first-port <NUMBER>',
+        'first of four ports on 127.0.0.1, for --listen, --console, --admin and --with-demo-provider where these ' +
+          'have no address (default: 8080, 8081, 9090, 4010)',
+      ).argParser(parseFirstPort),
+    )
     .addOption(flag('--hello', 'print example calls after the start'))
     .action(async (flags: RunFlags) => {
-      const { run } = await import('../run/run.ts');
-      ended(await run(flags));
+      const [{ run }, { withFirstPort }] = await Promise.all([import('../run/run.ts'), import('../run/first-port.ts')]);
+      const isDefault = (name: string): boolean => command.getOptionValueSource(name) === 'default';
+      ended(await run({ ...flags, ...withFirstPort(flags, isDefault) }));
     });
 }

@@ -9,7 +9,7 @@ import type { DemoProvider } from '../../demo/provider.ts';
 import type { FileConsole } from '../../programs/one-machine/console.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
-import { formatDiagnostic } from '#manifests/diagnostic.ts';
+import { InvalidManifests, formatDiagnostic } from '#manifests/diagnostic.ts';
 import type { Diagnostic } from '#manifests/diagnostic.ts';
 import { VERSION } from '../version.ts';
 import { callOptions } from '../call-flags.ts';
@@ -27,6 +27,9 @@ import type { KeyFile } from './data-folder.ts';
 import { startGateway } from '../../programs/one-machine.ts';
 import type { Gateway } from '../../programs/one-machine.ts';
 import { createConditionReport } from './condition-report.ts';
+import { systemErrorOf } from './listen-errors.ts';
+import type { FlagAddress } from './listen-errors.ts';
+import { findBusyPorts } from './probe-ports.ts';
 import { startMessage } from './start-message.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
@@ -49,6 +52,8 @@ export interface RunFlags extends CallFlags {
   readonly logLevel: NonNullable<LogOptions['level']>;
   /** True: at its default address. */
   readonly withDemoProvider?: ListenAddress | true;
+  /** The first of the ports that --listen, --console, --admin and --with-demo-provider have by default. */
+  readonly firstPort?: number;
   readonly hello?: boolean;
 }
 
@@ -112,6 +117,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         usageLabels: flags.usageLabels,
         listen: flags.listen,
         admin: flags.admin,
+        replacedOrigin: demo && { from: urlOf(DEMO_ADDRESS), to: demo.url },
         ...callOptions(flags),
         consoleUrl: () => consoleUrl,
         version: VERSION,
@@ -134,13 +140,42 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     started.move();
     return { gateway, ledger: await opening, demo, console, minted };
   } catch (error) {
-    throw explainStart(error, [
-      { flag: '--listen', ...flags.listen },
-      { flag: '--admin', ...flags.admin },
-      ...(typeof flags.console === 'object' ? [{ flag: '--console', ...flags.console }] : []),
-      ...(demoAddress ? [{ flag: '--with-demo-provider', ...demoAddress }] : []),
-    ]);
+    await started.disposeAsync();
+    throw await startFailure(error, flags, addressesOf(flags, demoAddress));
   }
+}
+
+/** What to report for an error at the start. If a port may be busy, that is all of them, and the manifests' mistakes. */
+async function startFailure(error: unknown, flags: RunFlags, addresses: readonly FlagAddress[]): Promise<unknown> {
+  const isListening = systemErrorOf(error).syscall === 'listen';
+  const mistakes = isListening ? await mistakesIn(flags) : undefined;
+  const failure = explainStart(mistakes ?? error, addresses);
+  if (!(failure instanceof CommandFailed) || !(isListening || error instanceof InvalidManifests)) return failure;
+  return withBusyPorts(failure, await findBusyPorts(addresses), flags);
+}
+
+/** The mistakes in the manifests, which may not have been read when a port could not be opened. */
+async function mistakesIn({ config, gatewayNamespace }: RunFlags): Promise<InvalidManifests | undefined> {
+  const { findMistakes } = await import('../../operator/reconcile/validate-folder.ts');
+  const mistakes = await findMistakes(config, { gatewayNamespace });
+  return mistakes.length > 0 ? new InvalidManifests(mistakes) : undefined;
+}
+
+function addressesOf(flags: RunFlags, demoAddress: ListenAddress | undefined): FlagAddress[] {
+  return [
+    { flag: '--listen', ...flags.listen },
+    { flag: '--admin', ...flags.admin },
+    ...(typeof flags.console === 'object' ? [{ flag: '--console', ...flags.console }] : []),
+    ...(demoAddress ? [{ flag: '--with-demo-provider', ...demoAddress }] : []),
+  ];
+}
+
+/** Adds the ports that cannot be opened to a failure that may be about one of them. */
+function withBusyPorts(failure: CommandFailed, busy: readonly string[], flags: RunFlags): CommandFailed {
+  const lines = [...new Set([...failure.message.split('\n'), ...busy])];
+  const advice =
+    busy.length > 1 && flags.firstPort === undefined ? ['Choose other ports for all with --first-port.'] : [];
+  return new CommandFailed([...lines, ...advice].join('\n'), failure.exitCode, failure.cause);
 }
 
 /** Prints a line about the manifests. */

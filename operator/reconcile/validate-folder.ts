@@ -70,6 +70,16 @@ export async function readSnapshot(
   return { snapshot, unresolved };
 }
 
+/** The mistakes that keep a folder from being put in force. Missing references are none of them. */
+export async function findMistakes(
+  folder: string,
+  { gatewayNamespace }: ValidateOptions,
+): Promise<readonly Diagnostic[]> {
+  const { files } = await readFolder(folder);
+  const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
+  return load([...files.values()]).diagnose();
+}
+
 /** Every mistake in a folder, sorted by position. If none has severity Error, the folder can be applied. */
 export async function validateFolder(
   folder: string,

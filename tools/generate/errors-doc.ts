@@ -23,17 +23,18 @@ const AUTHENTICATION = `
 | the request has | the message says |
 |---|---|
 | no header | that there is no key, and how to send it |
-| \`Authorization\` without \`Bearer \` | that it is no bearer key, also next to a valid \`x-api-key\` |
-| an empty header, or one header twice | that it holds no key, or is sent more than once |
+| \`Authorization\` without \`Bearer \`, or empty, or with nothing or a tab after \`Bearer\` | that it is no bearer key, also next to a valid \`x-api-key\` |
+| an empty \`x-api-key\` or \`x-goog-api-key\` | that it holds no key |
+| \`x-api-key\` or \`x-goog-api-key\` twice | that it is sent more than once; \`Authorization\` twice is a 400 |
 | a key without \`sk-\` | that keys of this gateway start with \`sk-\` |
-| spaces within a key, or two before it | that it has spaces in or around it |
+| spaces within a key, or more than one after \`Bearer\` | that it has spaces in or around it |
 | different keys in two headers | that they differ |
-| an incomplete, unknown, revoked or replaced key | that it is unknown, or, for some time, that it was replaced |
+| an incomplete, unknown, revoked or replaced key | that it is unknown |
 | a disabled or expired key | that it is disabled, or has expired |
 | a key that is not accepted | why: its group does not admit it, or its account does not exist |
 
-Spaces at the end of a header, and the first space after the header's colon or after \`Bearer\`, are not part of the
-key: HTTP removes them, so the gateway does not see them.
+Spaces at the beginning and at the end of a header's value are not part of the key: HTTP removes them, so the gateway
+does not see them.
 `;
 
 /** The page, as it is kept in docs/. */

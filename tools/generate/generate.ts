@@ -1,6 +1,6 @@
 /**
- * Writes all generated files: types and reference of the API from crds/*.yaml, and the conditions there; the lists of errors, metrics, flags and
- * conversions and the table of the layout from their tables; code from the .proto files. With --check it writes
+ * Writes all generated files: types and reference of the API from crds/*.yaml, and the conditions there; the lists of errors, metrics, alerts,
+ * flags and conversions and the table of the layout from their tables; code from the .proto files. With --check it writes
  * nothing, names stale files, and exits with 1.
  */
 import { readFile, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { format, getFileInfo, resolveConfig } from 'prettier';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { crdFileNames } from '#crds/load.ts';
 import { kindRows, snapshotKindsText } from './kinds.ts';
+import { alertsText } from './alerts-doc.ts';
 import { metricsText } from './metrics-doc.ts';
 import { crdTemplate, kindsTemplate, withConditions } from './crds-chart.ts';
 import { commandLineText } from './cli-doc.ts';
@@ -30,6 +31,7 @@ export interface Generated {
 
 const ROOT = new URL('../../', import.meta.url);
 const DESIGN = 'docs/design/README.md';
+const ALERTS = 'charts/model-gateway/files/alerts.yaml';
 const CHARTS = ['model-gateway', 'model-gateway-crds'];
 const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `contract/snapshot/${name}.gen.ts`);
 
@@ -58,6 +60,7 @@ async function generateTexts(): Promise<Generated[]> {
     { path: 'docs/reference/errors.md', text: errorsText() },
     { path: 'docs/reference/cli.md', text: commandLineText() },
     { path: 'docs/reference/metrics.md', text: metricsText() },
+    { path: 'docs/reference/alerts.md', text: alertsText(await readFile(new URL(ALERTS, ROOT), 'utf8')) },
     ...protocolPages().map(({ file, text }) => ({ path: `docs/reference/protocols/${file}`, text })),
     { path: 'docs/contributing/adding-a-provider.md', text: await providerText(ROOT) },
     { path: 'dataplane/protocol/read-names.gen.ts', text: await readNamesText(ROOT) },

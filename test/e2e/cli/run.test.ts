@@ -7,8 +7,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
+import { withFirstPort } from '../../../bin/run/first-port.ts';
 import { mgw, startMgw, tempFolder } from '../../support/cli.ts';
 import type { RunningCli } from '../../support/cli.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const QUICKSTART = join(ROOT, 'docs', 'examples', 'quickstart');
@@ -127,17 +129,61 @@ describe('mgw run --hello', () => {
     const [, keyFile = ''] = await cli.until(/Your key is in (\S+)\.\n/);
     const key = await keyOf(join(folder.path, keyFile));
     const [, url = ''] = await cli.until(/SDKs +(http:\S+)\/v1/);
-    await pointTo(folder.path, 'http://127.0.0.1:4010', demoUrl);
-    let text = '';
-    // An edit is in force within a second; until then the call fails, since nothing listens at the old address.
-    for (const startMs = performance.now(); !text.includes('[DONE]') && performance.now() - startMs < 10_000;)
-      text = await (await chat(url, key, 'say: new')).text();
-    assert.match(text, /"content":"new"/);
+    assert.doesNotMatch(demoUrl, /:4010$/);
+    // The manifests name the default address, where nothing listens.
+    assert.match(await (await chat(url, key, 'say: new')).text(), /"content":"new"/);
     assert.equal(await end(cli), 0);
     // Without --data, the folder is beside the manifests, and must not be committed.
     assert.deepEqual(
       (await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) => !name.startsWith('ledger')),
       ['.gitignore', 'activity.db', 'gateway-key', 'secrets'],
+    );
+  });
+});
+
+describe('mgw run --first-port', () => {
+  it('moves the addresses that no flag sets, and calls follow the demo provider', async () => {
+    await using folder = await tempFolder();
+    const port = (await freePort()) - 3;
+    const args = [
+      'run',
+      '--config',
+      QUICKSTART,
+      '--data',
+      join(folder.path, 'data'),
+      '--hello',
+      '--with-demo-provider',
+    ];
+    await using cli = startMgw([...args, '--first-port', String(port), ...FREE_PORTS]);
+    await cli.until(new RegExp(`Provider +http://127\\.0\\.0\\.1:${port + 3},`));
+    const { url } = await addressOf(cli);
+    assert.match(await (await chat(url, await keyIn(folder.path), 'say: new')).text(), /"content":"new"/);
+    assert.equal(await end(cli), 0);
+  });
+
+  it('gives the ports in the order of the flags', () => {
+    const defaults = { listen: { host: '127.0.0.1', port: 8080 }, admin: { host: '127.0.0.1', port: 9090 } };
+    const local = (port: number): object => ({ host: '127.0.0.1', port });
+    assert.deepEqual(
+      withFirstPort({ ...defaults, withDemoProvider: true, firstPort: 9001 }, () => true),
+      {
+        listen: local(9001),
+        console: local(9002),
+        admin: local(9003),
+        withDemoProvider: local(9004),
+      },
+    );
+    assert.deepEqual(
+      withFirstPort({ ...defaults, console: false, firstPort: 9001 }, (name) => name !== 'admin'),
+      {
+        listen: local(9001),
+        console: false,
+        admin: defaults.admin,
+      },
+    );
+    assert.deepEqual(
+      withFirstPort(defaults, () => true),
+      defaults,
     );
   });
 });
@@ -304,6 +350,35 @@ describe('mgw run, at the start', () => {
       );
     }
     taken.close();
+  });
+
+  it('reports all ports that are in use at once, together with the mistakes in the manifests', async () => {
+    await using folder = await tempFolder({ 'm/a.yaml': 'kind: [\n' });
+    const servers = [createServer(), createServer()];
+    const places = await Promise.all(
+      servers.map(async (server) => {
+        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+        const address = server.address();
+        return `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+      }),
+    );
+    const [listen = '', demo = ''] = places;
+    const flags = ['--listen', listen, '--admin', '127.0.0.1:0', '--with-demo-provider', demo];
+    const busy = [
+      `--listen ${listen}: the port is in use by another process. Choose another address with --listen.`,
+      `--with-demo-provider ${demo}: the port is in use by another process. Choose another address with ` +
+        '--with-demo-provider.',
+    ];
+    const advice = 'Choose other ports for all with --first-port.';
+    const valid = await mgw(['run', '--config', QUICKSTART, '--data', join(folder.path, 'd'), ...flags]);
+    assert.equal(valid.exitCode, 1);
+    assert.deepEqual(new Set(valid.stderr.trimEnd().split('\n')), new Set([...busy, advice]));
+    const invalid = await mgw(['run', '--config', join(folder.path, 'm'), '--data', join(folder.path, 'd'), ...flags]);
+    assert.equal(invalid.exitCode, 1);
+    for (const line of [/a\.yaml:\d+:\d+: error: YAML: /, /^1 error in the manifests/m])
+      assert.match(invalid.stderr, line);
+    for (const line of busy) assert.ok(invalid.stderr.includes(line), invalid.stderr);
+    for (const server of servers) server.close();
   });
 
   it('reports a variable that names no forward proxy, and does not repeat it', async () => {

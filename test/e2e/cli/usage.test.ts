@@ -59,6 +59,7 @@ describe('help', () => {
       'usage-labels',
       'log-level',
       'with-demo-provider',
+      'first-port',
       'hello',
     ]);
     const unwrapped = run.stdout.replace(/\s+/g, ' ');
