@@ -60,7 +60,9 @@ export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
       script,
     );
   for (const folder of folders.filter((each) => existsSync(each))) {
-    for (const file of readdirSync(folder)) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const file = entry.name;
       const body = servedContent(file, readFileSync(new URL(file, folder)));
       add(file, file.endsWith('.js') ? Buffer.from(addressed(body.toString())) : body);
     }

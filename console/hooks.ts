@@ -12,7 +12,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** undefined: nobody is signed in, or `identify` has not run yet. */
     principal: Principal | undefined;
-    /** The person may see the gateway's routes, as far as the request has found out. */
+    /** Whether the person may see the gateway's routes; false until the request has checked. */
     seesPlatform: boolean;
     /** The posted CSRF token; empty until `readForm` has read it. */
     formToken: string;

@@ -60,6 +60,21 @@ export function modelPath(model: string): string {
   return MODEL_ROOT + encodeURIComponent(model.toWellFormed());
 }
 
+/** What a form over a schema is about. */
+export interface EditedNames {
+  readonly object?: string;
+  /** Of the object's list. */
+  readonly entry?: string;
+}
+
+/** The address of a form over a schema. Without `object`, of one that is new; without `entry`, of a new entry in it. */
+export function editPath(place: string, { object = '', entry = '' }: EditedNames = {}): string {
+  return withParameters(`/edit/${place}`, { object, entry });
+}
+
+/** The form that adds a model with its price. */
+export const NEW_MODEL_PATH = '/edit/new-model';
+
 /** Finds things by what people paste. */
 export const FIND_PATH = '/find';
 

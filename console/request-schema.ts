@@ -1,6 +1,6 @@
 /**
- * [P] The pieces of the schemas by which routes declare their path parameters, query and form. The server checks requests
- * against them before a handler runs. Undeclared fields are ignored; every value is a text.
+ * [P] Building blocks of the schemas with which routes declare their path parameters, query and form. The server checks
+ * each request against its route's schemas before the handler runs. It ignores undeclared fields; every value is a text.
  */
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';

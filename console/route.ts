@@ -82,7 +82,7 @@ export interface RequestSchema {
 export interface PageRequest<Schema extends RequestSchema = { readonly params?: undefined }> {
   readonly deps: ConsoleDeps;
   readonly person: PersonAccess;
-  /** Must be in each form that is posted: `csrfField(request.csrf)`. */
+  /** Must be in each form that is posted: `postForm` writes it. */
   readonly csrf: string;
   /** As the browser wrote it, without the query: "/keys/team-a/ci". */
   readonly path: string;

@@ -3,11 +3,13 @@ import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleAccess } from './access/access.ts';
 import { RequestRefused } from './describe-error.ts';
 import { checkSite, identify, readForm } from './hooks.ts';
+import { textField } from './components/field.ts';
+import { formActions, postForm } from './components/form.ts';
 import { notice } from './components/notice.ts';
 import { pathWithin, sendPage, sendRedirect } from './reply.ts';
 import type { ReplyContext } from './reply.ts';
@@ -164,33 +166,24 @@ interface SignInText {
 /** The content of <main>. */
 function signInView({ backend, takesKeys, next, why, error, fromElsewhere }: SignInFacts): Html {
   const { lede, hint, label } = SIGN_IN_TEXTS[backend];
-  const described = error === undefined ? NOTHING : html`aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
     ${why === undefined ? NOTHING : notice(why, { role: 'status' })}${fromElsewhere ? goOn(next) : NOTHING}
     <p class="lede">${lede}</p>
-    <form class="form section" method="post" action="/sign-in">
-      <input type="hidden" name="next" value="${next}" />
-      <div class="field">${hint} ${takesKeys ? KEY_HINT : NOTHING}</div>
-      <p class="field">
-        <label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
-        <input
-          id="token"
-          name="token"
-          type="password"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck="false"
-          ${flag('required', true)}
-          ${flag('autofocus', true)}
-          ${described}
-        />
-        ${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>`}
-      </p>
-      <p class="form-actions">
-        <button type="submit" class="button primary">Sign in</button>
-      </p>
-    </form>`;
+    ${postForm(
+      { action: '/sign-in', csrf: undefined, style: 'form section', hidden: { next } },
+      html`<div class="field">${hint} ${takesKeys ? KEY_HINT : NOTHING}</div>
+        ${textField({
+          field: 'token',
+          label: `${label}${takesKeys ? ' or API key' : ''}`,
+          value: '',
+          errors: error === undefined ? [] : [{ field: 'token', message: error }],
+          attributes: TOKEN_INPUT,
+        })}
+        ${formActions({ submit: 'Sign in' })}`,
+    )}`;
 }
+
+const TOKEN_INPUT = html`type="password" autocomplete="off" autocapitalize="off" spellcheck="false" required autofocus`;
 
 function goOn(next: string): Html {
   return notice(

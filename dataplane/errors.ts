@@ -1,7 +1,7 @@
 /**
  * The table of errors that a client can get: from code to status, and to the error types of both dialects. Pipeline
- * stages throw a GatewayError, and server/reply-error.ts writes it in the dialect of the path. docs/reference/errors.md is
- * generated from this table.
+ * stages throw a GatewayError, and server/reply-error.ts writes it in the dialect of the path.
+ * docs/reference/errors.md is generated from this table.
  */
 
 export interface ErrorRow {

@@ -6,10 +6,16 @@ import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 
-/** How a socket was closed. 1006: without a closing handshake. 1009: either end sent a message that is too large. */
-export interface Closed {
+/** How a socket is closed. */
+export interface Close {
   readonly code: number;
   readonly reason: string;
+}
+
+/** How a socket was closed. 1006: without a closing handshake. */
+export interface Closed extends Close {
+  /** Whether this end closed it, because the other one sent a message that is larger than the socket's limit. */
+  readonly receivedTooBig: boolean;
 }
 
 export interface MessageSocket {
@@ -69,14 +75,15 @@ class WsMessageSocket implements MessageSocket {
     socket.on('pong', () => {
       this.#isAlive = true;
     });
-    // 'close' follows, with 1006 also if this end has closed the socket
+    // 'close' follows, with 1006 even if this end closed the socket for a message that is too large
     socket.on('error', (error) => {
       this.#receivedTooBig ||= 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
     });
     const pinging = setInterval(() => this.#ping(), PING_MS).unref();
     socket.on('close', (code, reason) => {
       clearInterval(pinging);
-      this.closed = { code: this.#receivedTooBig ? TOO_BIG : code, reason: reason.toString('utf8') };
+      const receivedTooBig = this.#receivedTooBig;
+      this.closed = { code: receivedTooBig ? TOO_BIG : code, reason: reason.toString('utf8'), receivedTooBig };
       this.#wake?.();
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Rules that words in a prompt trigger, to try out how a gateway handles a provider's failures. docs/reference/demo-provider.md
- * lists them.
+ * Rules that words in a prompt trigger, to try out how a gateway handles a provider's failures.
+ * docs/reference/demo-provider.md lists them.
  */
 
 export interface Behaviour {

@@ -3,10 +3,12 @@
  * position of every key; the `yaml` package does. Import this file dynamically, because most folders have no mistakes.
  */
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
-import type { Document, Node, YAMLError } from 'yaml';
+import type { Document, Node } from 'yaml';
 import type { FieldPath, PathSegment } from '#crds/field-path.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { ParsedDocument } from './parse-document.ts';
+import { syntaxErrors } from './syntax-errors.ts';
+import type { SyntaxMistake } from './syntax-errors.ts';
 import type { YamlError } from './yaml.ts';
 
 /** A mistake with its line and column in the text, both from 1. */
@@ -21,12 +23,10 @@ export function findMistakes(text: string, documents: readonly ParsedDocument[])
   const nodes = Array.isArray(parsed) ? parsed : [];
   const filled = nodes.filter((document) => !isEmpty(document));
   return documents.flatMap(({ id, errors, yamlError }, index) => {
-    if (yamlError)
-      return syntaxMistakes(
-        yamlError,
-        nodes.flatMap((document) => document.errors),
-        lines,
-      );
+    if (yamlError) {
+      const found = nodes.flatMap((document) => syntaxErrors(document, text));
+      return syntaxMistakes(yamlError, found, lines);
+    }
     return errors.map(({ segments, path, message }) => {
       const document = filled[index];
       const place = position(lines, document ? offsetOf(document, segments) : 0);
@@ -36,13 +36,10 @@ export function findMistakes(text: string, documents: readonly ParsedDocument[])
 }
 
 /** All syntax errors that `yaml` finds in a text that js-yaml cannot read. */
-function syntaxMistakes(read: YamlError, errors: readonly YAMLError[], lines: LineCounter): Mistake[] {
+function syntaxMistakes(read: YamlError, found: readonly SyntaxMistake[], lines: LineCounter): Mistake[] {
   const { line, column, message } = read;
-  if (errors.length === 0) return [{ line, column, path: '', message: `YAML: ${message}` }];
-  return errors.map((error) => {
-    const words = SAFE_WORDS[error.code] ?? error.message;
-    return { ...position(lines, error.pos[0]), path: '', message: `YAML: ${words}` };
-  });
+  if (found.length === 0) return [{ line, column, path: '', message: `YAML: ${message}` }];
+  return found.map((error) => ({ ...position(lines, error.offset), path: '', message: `YAML: ${error.message}` }));
 }
 
 /** True for an empty document between or after separators, which kubectl accepts too. */
@@ -86,13 +83,3 @@ function position(lines: LineCounter, offset: number): { line: number; column: n
   const { line, col } = lines.linePos(offset);
   return { line, column: col };
 }
-
-/** Messages for errors whose own message repeats the text, which may be a Secret's. */
-const SAFE_WORDS: Readonly<Partial<Record<YAMLError['code'], string>>> = {
-  BAD_ALIAS: 'an alias to an anchor that does not exist',
-  BAD_DIRECTIVE: 'a directive that is not known',
-  BAD_DQ_ESCAPE: 'an escape sequence that is not valid in double quotes',
-  DUPLICATE_KEY: 'this key is in its map twice',
-  TAG_RESOLVE_FAILED: 'a tag that is not known, or does not fit its value',
-  UNEXPECTED_TOKEN: 'something that does not belong here',
-};

@@ -12,8 +12,9 @@ import { foreignFile } from './foreign-objects.ts';
 import type { Generations } from './generations.ts';
 import { isFaulty, parseDocuments } from './parse-document.ts';
 import type { Manifest, ParseOptions, ParsedDocument } from './parse-document.ts';
-import type { FileText } from './scan-folder.ts';
+import type { EncodingFault, FileText } from './scan-folder.ts';
 import { splitDocuments } from './split-documents.ts';
+import { YamlError } from './yaml.ts';
 
 /** The position of an object. */
 export interface Origin {
@@ -52,9 +53,10 @@ export function createLoader(options: ParseOptions, generations: Generations): L
   let known: ReadonlyMap<string, readonly ParsedDocument[]> = new Map();
   const kept: Kept = { generations, namespaces: new Map() };
   return (files) => {
-    const pieces = files.flatMap(({ path: file, changedMs, text: whole }) => {
+    const pieces = files.flatMap(({ path: file, changedMs, text: whole, encodingFault }) => {
       const skipped = foreignFile(file);
-      if (skipped !== undefined) return [foreignPiece(file, skipped)];
+      if (skipped !== undefined) return [unreadPiece(file, { line: 1, errors: [], skipped })];
+      if (encodingFault) return [unreadPiece(file, notText(encodingFault))];
       return splitDocuments(whole).map(({ text, firstLine }): Piece => {
         const documents = known.get(text) ?? parseDocuments(ownCopy(text), options);
         return { file, changedMs, text, firstLine, documents };
@@ -66,8 +68,12 @@ export function createLoader(options: ParseOptions, generations: Generations): L
 }
 
 /** A file that is not read at all. */
-function foreignPiece(file: string, skipped: string): Piece {
-  return { file, changedMs: undefined, text: '', firstLine: 0, documents: [{ line: 1, errors: [], skipped }] };
+function unreadPiece(file: string, document: ParsedDocument): Piece {
+  return { file, changedMs: undefined, text: '', firstLine: 0, documents: [document] };
+}
+
+function notText({ line, message }: EncodingFault): ParsedDocument {
+  return { line, errors: [], yamlError: new YamlError(message, { line, column: 1 }) };
 }
 
 /** Copies a part of a file's text, because the part would keep the whole text in memory. */

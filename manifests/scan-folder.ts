@@ -2,6 +2,7 @@
  * Lists a folder's manifests: *.yaml and *.yml at any depth, through symbolic links, except dot files and dot folders
  * (a mounted ConfigMap keeps its data in such folders and links to it).
  */
+import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { undefinedIfMissing } from '#runtime/missing-file.ts';
@@ -27,6 +28,14 @@ export interface FileText {
   /** When it was written, milliseconds since the epoch; absent if unknown. */
   readonly changedMs?: number;
   readonly text: string;
+  /** Why the text is not what its author wrote; absent if the file is UTF-8. */
+  readonly encodingFault?: EncodingFault;
+}
+
+export interface EncodingFault {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly message: string;
 }
 
 /** Contents of files, by path. */
@@ -71,8 +80,34 @@ function isUnchanged(last: ReadFile, { signature }: FoundFile): boolean {
 
 async function readOne(file: FoundFile): Promise<ReadFile | undefined> {
   const readMs = Date.now();
-  const text = await undefinedIfMissing(readFile(file.path, 'utf8'));
-  return text === undefined ? undefined : { ...file, readMs, text };
+  const bytes = await undefinedIfMissing(readFile(file.path));
+  return bytes && { ...file, readMs, text: bytes.toString('utf8'), ...encodingFaultOf(bytes) };
+}
+
+const UTF_16 = 'the file is UTF-16; save it as UTF-8';
+const NOT_UTF_8 = 'this line has a character that is not UTF-8; save the file as UTF-8';
+
+function encodingFaultOf(bytes: Buffer): Pick<FileText, 'encodingFault'> {
+  if (isUtf16(bytes)) return { encodingFault: { line: 1, message: UTF_16 } };
+  if (isUtf8(bytes)) return {};
+  return { encodingFault: { line: lineThatIsNotUtf8(bytes), message: NOT_UTF_8 } };
+}
+
+/** Without a byte order mark, the first character of a manifest takes a byte that is 0. */
+function isUtf16(bytes: Buffer): boolean {
+  const start = bytes.toString('latin1', 0, 2);
+  return start === '\xff\xfe' || start === '\xfe\xff' || (bytes.length > 1 && start.includes('\0'));
+}
+
+function lineThatIsNotUtf8(bytes: Buffer): number {
+  let line = 1;
+  let start = 0;
+  for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, start)) {
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    line++;
+    start = end + 1;
+  }
+  return line;
 }
 
 async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder: string): Promise<void> {

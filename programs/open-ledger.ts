@@ -79,11 +79,11 @@ function logEvent(log: Logger, event: LedgerEvent): void {
         { putBack: event.putBack },
         'the store of the ledger had lost acknowledged data: restored it from this process',
       );
-    case 'LostBalances':
+    case 'LostValues':
       return log.warn(
-        { balances: event.balances },
-        'the store of the ledger had lost balances of keys (k:) or accounts (a:), which are restored from ' +
-          'their copies: they were deleted, or evicted because maxmemory-policy is not noeviction',
+        { lost: event.names },
+        'the store of the ledger had lost balances of keys (k:) or accounts (a:), or holds of calls (c:), which are ' +
+          'restored from their copies: they were deleted, or evicted because maxmemory-policy is not noeviction',
       );
     case 'Reaped':
       return log.warn({ calls: event.calls }, 'billed the calls of a process that died at their last progress');

@@ -3,6 +3,7 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
+/** Created when first needed, because that takes milliseconds of a start. */
 let collator: Intl.Collator | undefined;
 
 /** Compares names as people order them (gpt-4 before gpt-10); different names are never equal. */

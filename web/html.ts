@@ -14,8 +14,8 @@ export class Html {
 type HtmlValue = string | number | Html | readonly HtmlValue[];
 
 /**
- * Markup from a template. Values are text, also inside quoted attributes; lists are joined. A line break is one space,
- * with the indentation around it, except in `<pre>` and `<textarea>`.
+ * Markup from a template. Values are escaped as text, also inside quoted attributes; lists are joined. A line break of
+ * the template and the indentation around it become one space, except in `<pre>` and `<textarea>`.
  */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   const parts = withoutLineBreaks(literals);
@@ -26,11 +26,11 @@ export function html(literals: TemplateStringsArray, ...values: readonly HtmlVal
   return new Html(markup);
 }
 
-/** Stands for a value between literals; no template contains it. */
+/** A placeholder for a value between literals; no template contains it. */
 const VALUE = '\0';
-/** Matches a whole pre or textarea, whose line breaks are shown, or else a line break and the end of a tag after it. */
+/** Matches a whole pre or textarea, where line breaks are visible, or else a line break and the end of a tag after it. */
 const LINE_BREAK = /(<(?:pre|textarea)\b[^]*?<\/(?:pre|textarea)\s*>)|\s*\n\s*(\/?>)?/g;
-/** By template: a list renders the same one for each row. */
+/** By template, because a list renders the same one for each row. */
 const known = new WeakMap<TemplateStringsArray, readonly string[]>();
 
 function withoutLineBreaks(literals: TemplateStringsArray): readonly string[] {
@@ -82,11 +82,11 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Text as HTML shows it. Control characters that HTML forbids or that reorder what follows (U+202A to U+202E and U+2066
- * to U+2069), and lone surrogates, which have no UTF-8 form, are shown as the replacement character.
+ * Escapes text for HTML. The replacement character stands in for control characters that HTML forbids or that reorder the
+ * text after them (U+202A to U+202E and U+2066 to U+2069), and for lone surrogates, which UTF-8 cannot encode.
  */
 function escape(text: string): string {
-  // Most text is plain, and a long list has much of it.
+  // Most text is plain; this keeps long lists fast.
   if (PLAIN.test(text)) return text;
   return text.replace(SPECIAL, (character) => NAMED[character] ?? '\uFFFD');
 }

@@ -1,12 +1,13 @@
 /** The price catalogs of the gateway, for people who may read them. */
 import type { PriceCatalog } from '#crds/types.gen.ts';
+import { compareText } from '#web/compare-text.ts';
 import { formatCount } from '#web/format.ts';
 import { html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 import { table } from '../components/table.ts';
-import { withParameters } from '../paths.ts';
+import { editPath, withParameters } from '../paths.ts';
 import { CHANGE_PATH } from './price-change.ts';
 
 const PATH = '/catalogs';
@@ -15,7 +16,7 @@ async function showCatalogs({ person, deps }: PageRequest): Promise<HandlerResul
   const { objects, allowed } = await person.list('PriceCatalog');
   const catalogs = objects
     .filter(({ metadata }) => metadata.namespace === deps.gatewayNamespace)
-    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    .toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
   const list =
     catalogs.length === 0
       ? html`<p class="none">There is no PriceCatalog yet.</p>`
@@ -28,7 +29,13 @@ async function showCatalogs({ person, deps }: PageRequest): Promise<HandlerResul
               hidden: true,
               style: 'cell-actions',
               cell: ({ metadata: { name } }) =>
-                html`<a class="button small" href="${withParameters(CHANGE_PATH, { catalog: name })}"
+                html`<a class="button small" href="${editPath('price', { object: name })}"
+                    >Add a price<span class="vh"> to ${name}</span></a
+                  >
+                  <a class="button small" href="${editPath('catalog', { object: name })}"
+                    >Settings<span class="vh"> of ${name}</span></a
+                  >
+                  <a class="button small" href="${withParameters(CHANGE_PATH, { catalog: name })}"
                     >Preview a change<span class="vh"> of ${name}</span></a
                   >
                   <a class="button small" href="${PATH}/${encodeURIComponent(name)}/yaml"

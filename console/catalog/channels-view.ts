@@ -10,7 +10,7 @@ import { rateText } from '../components/rate-limits.ts';
 import { renderStatusDot } from '../components/status-mark.ts';
 import { errorRate, failureText, latencyAt } from '../queries/channel-health.ts';
 import type { ChannelHealth, ChannelSums, Reports } from '../queries/channel-health.ts';
-import { withParameters } from '../paths.ts';
+import { editPath, withParameters } from '../paths.ts';
 import { notice, doneNotice } from '../components/notice.ts';
 import { pageHead, section } from '../components/page.ts';
 import type { Column } from '../components/table.ts';
@@ -23,6 +23,7 @@ export interface RoutesView {
   readonly csrf: string;
   /** Names of the routes that the person may change. */
   readonly changeable: ReadonlySet<string>;
+  readonly mayCreate: boolean;
   /** The notice about what was just done. */
   readonly done: string | undefined;
   readonly doctor: ChannelDoctor | undefined;
@@ -34,6 +35,7 @@ export function renderRoutes(view: RoutesView): Html {
   return html`${pageHead({
     title: 'Routes',
     lede: 'The models, and the channels through which providers are reached.',
+    ...(view.mayCreate && { actions: html`<a class="button" href="${editPath('route')}">New route</a>` }),
   })}
   ${doneNotice(done)} ${renderSource(view.reports)}
   ${
@@ -69,6 +71,7 @@ function renderRoute(route: ModelRoute, view: RoutesView): Html {
     spec: { models, channels },
   } = route;
   const beside = html`<div class="actions">
+    ${view.changeable.has(name) ? renderEdits(name) : NOTHING}
     <a class="button small" href="/routes/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${name}</span></a>
   </div>`;
   return section(
@@ -84,11 +87,25 @@ function renderRoute(route: ModelRoute, view: RoutesView): Html {
       <details class="fold">
         <summary>Models of <bdi>${name}</bdi></summary>
         <ul class="tags">
-          ${models.map((model) => html`<li><bdi>${model.name}</bdi></li>`)}
+          ${models.map((model) => html`<li>${renderModel(model.name, route, view)}</li>`)}
         </ul>
       </details>
       ${view.changeable.has(name) ? renderCheck(name, view) : NOTHING}`,
   );
+}
+
+function renderEdits(route: string): Html {
+  const of = html`<span class="vh"> of ${route}</span>`;
+  return html`<a class="button small" href="${editPath('channel', { object: route })}"
+      >Add channel<span class="vh"> to ${route}</span></a
+    >
+    <a class="button small" href="${editPath('route', { object: route })}">Settings${of}</a>`;
+}
+
+function renderModel(model: string, { metadata: { name: object } }: ModelRoute, { changeable }: RoutesView): Html {
+  return changeable.has(object)
+    ? html`<a href="${editPath('model', { object, entry: model })}"><bdi>${model}</bdi></a>`
+    : html`<bdi>${model}</bdi>`;
 }
 
 function channelColumns(route: ModelRoute, view: RoutesView): readonly Column<ChannelHealth>[] {
@@ -117,7 +134,11 @@ function channelColumns(route: ModelRoute, view: RoutesView): readonly Column<Ch
     {
       title: 'Actions',
       hidden: true,
-      cell: (health) => (view.changeable.has(route.metadata.name) ? renderDrain(health, route, view) : NOTHING),
+      style: 'cell-actions',
+      cell: (health) =>
+        view.changeable.has(route.metadata.name)
+          ? html`${renderEdit(health)} ${renderDrain(health, route, view)}`
+          : NOTHING,
     },
   ];
 }
@@ -204,6 +225,12 @@ function renderAttempts({ attempts, skipped }: ChannelSums): Html {
 function renderLastFailure({ figures }: ChannelHealth): Html | string {
   const failure = figures?.lastFailure;
   return failure ? html`${failureText(failure.outcome)} <small>${renderTime(failure.atMs)}</small>` : '—';
+}
+
+function renderEdit({ route, channel: { name } }: ChannelHealth): Html {
+  return html`<a class="button small" href="${editPath('channel', { object: route, entry: name })}"
+    >Edit<span class="vh"> ${name} of ${route}</span></a
+  >`;
 }
 
 function renderDrain(

@@ -1,6 +1,7 @@
 /** The platform team's routes and channels, and how a channel is drained. */
 import { Type } from 'typebox';
 import type { ModelRoute } from '#crds/types.gen.ts';
+import { compareText } from '#web/compare-text.ts';
 import { html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import { channelHealth } from '../queries/channel-health.ts';
@@ -43,14 +44,15 @@ async function showRoutes(request: PageRequest<{ readonly query: typeof ROUTES_Q
   } = request;
   const [{ objects, allowed }, reports] = await Promise.all([person.list('ModelRoute'), readReports(request)]);
   if (!allowed) return { page: { title: 'Routes', active: 'routes', body: NOT_YOURS } };
-  const routes = objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const routes = objects.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
   const may = await Promise.all(
     routes.map(({ metadata: { namespace, name } }) => person.may('patch', 'ModelRoute', { namespace, name })),
   );
+  const mayCreate = await person.may('create', 'ModelRoute', { namespace: gatewayNamespace });
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
   const done = hasChannel(routes, query.channel) ? DONE.get(query.done ?? '')?.(query.channel) : undefined;
-  const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
+  const body = renderRoutes({ routes, health, reports, csrf, changeable, mayCreate, done, doctor, gatewayNamespace });
   return { page: { title: 'Routes', active: 'routes', body, styles: ['catalog.css'] } };
 }
 

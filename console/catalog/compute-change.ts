@@ -1,5 +1,6 @@
 /** [P] Computes what the calls of the last days would have cost by an edited PriceCatalog. */
-import type { PriceCatalog } from '#crds/types.gen.ts';
+import type { Group, ModelRoute, PriceCatalog } from '#crds/types.gen.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { catalogsOf, diffCatalogs } from '#usage/catalog-diff.ts';
 import type { CatalogDiff } from '#usage/catalog-diff.ts';
@@ -40,43 +41,89 @@ export async function readEdit(text: string, { loadManifests, gatewayNamespace }
   return { catalog };
 }
 
-interface ChangeContext extends Pick<ConsoleDeps, 'gatewayNamespace' | 'nextTurn' | 'translator'> {
+/** An object that an edit changes or adds. */
+export type EditedObject = Group | ModelRoute | PriceCatalog;
+
+interface EditsContext extends Pick<ConsoleDeps, 'gatewayNamespace' | 'translator'> {
   /** As they are now. */
   readonly resources: Resources;
   readonly nowMs: number;
+}
+
+/** What the gateway's configuration is now, and what it would be. */
+export interface TranslatedEdits {
+  readonly old: Snapshot;
+  readonly next: Snapshot;
+  /** What the gateway would report about the objects although it accepts them. */
+  readonly remarks: readonly string[];
+}
+
+/** Translates the resources with and without the edits. Mistakes: why the gateway would not accept them. */
+export function translateEdits(
+  edits: readonly EditedObject[],
+  { resources, gatewayNamespace, translator, nowMs }: EditsContext,
+): TranslatedEdits | { readonly mistakes: readonly string[] } {
+  const options = { gatewayNamespace, nowMs };
+  const now = withoutTenants(resources);
+  const { snapshot: old } = translator.translate(now, options);
+  const { snapshot: next, statuses } = translator.translate(edits.reduce(withEdit, now), options);
+  const findings = statuses.filter(({ kind, name }) =>
+    edits.some((edited) => edited.kind === kind && edited.metadata.name === name),
+  );
+  const mistakes = findings.flatMap(({ kind, name, refused }) =>
+    refused ? [`The gateway would refuse ${kind} ${name}: ${refused.message}`] : [],
+  );
+  if (mistakes.length > 0) return { mistakes };
+  const remarks = findings.flatMap(({ remark, notReady }) =>
+    [remark, notReady].flatMap((finding) => finding?.message ?? []),
+  );
+  return { old, next, remarks };
+}
+
+interface CallsContext extends Pick<ConsoleDeps, 'nextTurn'> {
+  readonly resources: Pick<Resources, 'apiKeys'>;
   /** Aborts when nobody waits for the result any more. */
   readonly gone: AbortSignal;
+}
+
+/** What the calls would have cost by the next configuration, beside what they cost by the old one. */
+export async function diffOfCalls(
+  { old, next }: TranslatedEdits,
+  calls: AsyncIterable<UsageRecord>,
+  context: CallsContext,
+): Promise<CatalogDiff> {
+  const groupOfKey = groupsOfKeys(allOf(context.resources.apiKeys));
+  return diffCatalogs(catalogsOf(old, next, groupOfKey), catalogsOf(next, old, groupOfKey), inTurns(calls, context));
 }
 
 /** Prices the calls by the catalogs in force and by those with the edit. Mistakes: why the gateway would refuse it. */
 export async function priceChange(
   catalog: PriceCatalog,
   calls: AsyncIterable<UsageRecord>,
-  context: ChangeContext,
+  context: EditsContext & CallsContext,
 ): Promise<PriceChange | { readonly mistakes: readonly string[] }> {
-  const { resources, gatewayNamespace, translator, nowMs } = context;
-  const options = { gatewayNamespace, nowMs };
-  const now = withoutTenants(resources);
-  const { snapshot: old } = translator.translate(now, options);
-  const { snapshot: next, statuses } = translator.translate(withEdit(now, catalog), options);
-  const findings = statuses.find(({ kind, name }) => kind === 'PriceCatalog' && name === catalog.metadata.name);
-  if (findings?.refused) return { mistakes: [`The gateway would refuse this catalog: ${findings.refused.message}`] };
-  const groupOfKey = groupsOfKeys(allOf(resources.apiKeys));
-  const diff = await diffCatalogs(
-    catalogsOf(old, next, groupOfKey),
-    catalogsOf(next, old, groupOfKey),
-    inTurns(calls, context),
-  );
-  return { diff, remarks: [findings?.remark, findings?.notReady].flatMap((finding) => finding?.message ?? []) };
+  const edits = translateEdits([catalog], context);
+  if ('mistakes' in edits) return edits;
+  return { diff: await diffOfCalls(edits, calls, context), remarks: edits.remarks };
 }
 
-/** The edit keeps the identity of the catalog that it replaces: if two catalogs conflict, the older one wins. */
-function withEdit(resources: Resources, catalog: PriceCatalog): Resources {
-  const { priceCatalogs } = resources;
-  const { name, namespace } = catalog.metadata;
-  const current = priceCatalogs.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
-  const edited = { ...catalog, metadata: { ...catalog.metadata, ...current?.metadata } };
-  return { ...resources, priceCatalogs: [...priceCatalogs.filter((each) => each !== current), edited] };
+/** An edit keeps the identity of the object that it replaces: if two catalogs conflict, the older one wins. */
+function withEdit(resources: Resources, edited: EditedObject): Resources {
+  switch (edited.kind) {
+    case 'Group':
+      return { ...resources, groups: replaced(resources.groups, edited) };
+    case 'ModelRoute':
+      return { ...resources, modelRoutes: replaced(resources.modelRoutes, edited) };
+    case 'PriceCatalog':
+      return { ...resources, priceCatalogs: replaced(resources.priceCatalogs, edited) };
+  }
+}
+
+function replaced<O extends EditedObject>(objects: readonly O[], edited: O): O[] {
+  const { name, namespace } = edited.metadata;
+  const current = objects.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+  const object = { ...edited, metadata: { ...edited.metadata, ...current?.metadata } };
+  return [...objects.filter((each) => each !== current), object];
 }
 
 const CALLS_PER_TURN = 200;
@@ -84,7 +131,7 @@ const CALLS_PER_TURN = 200;
 /** Lets the process do other work between the calls, and ends early when nobody waits any more. */
 async function* inTurns<Item>(
   items: AsyncIterable<Item>,
-  { nextTurn, gone }: Pick<ChangeContext, 'nextTurn' | 'gone'>,
+  { nextTurn, gone }: Pick<CallsContext, 'nextTurn' | 'gone'>,
 ): AsyncGenerator<Item> {
   let count = 0;
   for await (const item of items) {

@@ -1,5 +1,5 @@
 /** [P] Groups: what each costs and offers, and in which order an automatic one tries its members. */
-import { modelPath } from '../paths.ts';
+import { editPath, modelPath } from '../paths.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
@@ -19,23 +19,38 @@ export interface GroupsView {
   /** Names of the groups whose objects the person may read. */
   readonly readable: ReadonlySet<string>;
   readonly seesRoutes: boolean;
+  readonly mayCreate: boolean;
+  readonly mayChange: boolean;
 }
 
-export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
+export function renderGroups({ list, readable, seesRoutes, mayCreate, mayChange }: GroupsView): Html {
   const { groups } = list.pricing;
   return html`${pageHead({
     title: 'Groups',
     lede: 'A key belongs to one group, which decides what it can call and at what price.',
-    ...(seesRoutes && { actions: html`<a class="button" href="/routes">Routes and channels</a>` }),
+    ...((seesRoutes || mayCreate) && {
+      actions: html`${seesRoutes ? html`<a class="button" href="/routes">Routes and channels</a>` : NOTHING}
+      ${mayCreate ? html`<a class="button" href="${editPath('group')}">New group</a>` : NOTHING}`,
+    }),
   })}
   ${
     groups.length === 0
       ? html`<p class="none">There is no group that you could use yet.</p>`
-      : groups.map((group) => renderGroup(group, list, readable.has(group.name)))
+      : groups.map((group) =>
+          renderGroup(group, list, {
+            readable: readable.has(group.name),
+            changeable: mayChange && readable.has(group.name),
+          }),
+        )
   }`;
 }
 
-function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): Html {
+interface Rights {
+  readonly readable: boolean;
+  readonly changeable: boolean;
+}
+
+function renderGroup(group: PricingGroup, list: PriceList, { readable, changeable }: Rights): Html {
   const { name, displayName } = group;
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
@@ -43,6 +58,7 @@ function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): H
     html`<a class="button small" href="${href}">${label}<span class="vh"> ${word} ${displayName}</span></a>`;
   const beside = html`<div class="actions">
     ${link('Prices', 'in', `/models?group=${encodeURIComponent(name)}`)}
+    ${changeable ? link('Edit', '', editPath('group', { object: name })) : NOTHING}
     ${readable ? link('YAML', 'of', `/groups/${encodeURIComponent(name)}/yaml`) : NOTHING}
   </div>`;
   return section(

@@ -5,8 +5,17 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { seenGroups } from '../queries/seen-groups.ts';
 
 async function showGroups(request: PageRequest): Promise<HandlerResult> {
-  const [{ list, readable }, routes] = await Promise.all([seenGroups(request), request.person.list('ModelRoute')]);
-  const body = renderGroups({ list, readable, seesRoutes: routes.allowed });
+  const {
+    person,
+    deps: { gatewayNamespace: namespace },
+  } = request;
+  const [{ list, readable }, routes, mayCreate, mayChange] = await Promise.all([
+    seenGroups(request),
+    person.list('ModelRoute'),
+    person.may('create', 'Group', { namespace }),
+    person.may('patch', 'Group', { namespace }),
+  ]);
+  const body = renderGroups({ list, readable, seesRoutes: routes.allowed, mayCreate, mayChange });
   return { page: { title: 'Groups', active: 'groups', body, styles: ['catalog.css'] } };
 }
 

@@ -3,7 +3,8 @@
  * use or may read, or what one key can call at its group's prices; and the page of each model.
  */
 import { Type } from 'typebox';
-import type { ApiKey } from '#crds/types.gen.ts';
+import type { ApiKey, ModelRoute, PriceCatalog } from '#crds/types.gen.ts';
+import { compareText } from '#web/compare-text.ts';
 import { namespacedName } from '#objects/resources.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -13,18 +14,20 @@ import { renderCalculationPart, renderPrices } from '#web/pricing/prices.ts';
 import { parsePricingQuery } from '#web/pricing/query.ts';
 import type { PricingQuery } from '#web/pricing/query.ts';
 import { AccessError } from '../access/access.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { mayAddModels } from './edit/new-model.ts';
 import { callableModels } from '../queries/callable-models.ts';
 import { seenGroups } from '../queries/seen-groups.ts';
-import { keyPath, MODEL_ROOT, modelPath, withParameters } from '../paths.ts';
+import { editPath, keyPath, MODEL_ROOT, NEW_MODEL_PATH, modelPath, withParameters } from '../paths.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
 import { segments } from '../components/tabs.ts';
 
 const PATH = '/models';
 /** Those of web/pricing/query.ts; `part`: only the calculation, for a script; `key`: what this key can call. */
-const MODELS_QUERY = Type.Record(Type.String(), Type.String({ maxLength: 507 }));
+const MODELS_QUERY = Type.Record(Type.String(), Type.String({ maxLength: MAX_ID_LENGTH }));
 /** A model's name may hold any character. */
 const MODEL = Type.Object({ name: Type.String() });
 
@@ -35,12 +38,12 @@ async function showModels(request: ModelsRequest): Promise<HandlerResult> {
   // the holder of a key begins with what it can call
   if (person.ownKey && Object.keys(parameters).length === 0)
     return { redirect: withParameters(PATH, { key: namespacedName(person.ownKey) }) };
-  const [{ list: all }, key] = await Promise.all([seenGroups(request), keyOf(request)]);
+  const [{ list: all }, key, mayAdd] = await Promise.all([seenGroups(request), keyOf(request), mayAddModels(request)]);
   const list = key ? callableBy(key, all, request) : all;
   const query = pricingQuery(parameters, list, key);
   const part = parameters['part'] === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return { fragment: part };
-  const body = html`${renderHead(deps.gatewayUrl, list)} ${key ? renderKeySwitch(key) : NOTHING}
+  const body = html`${renderHead(deps.gatewayUrl, list, mayAdd)} ${key ? renderKeySwitch(key) : NOTHING}
   ${key && list.pricing.rows.length === 0 ? notice(NONE_CALLABLE) : renderList(list, query, key)}`;
   return {
     page: {
@@ -102,13 +105,14 @@ function renderKeySwitch(key: ApiKey): Html {
   </div>`;
 }
 
-function renderHead(gatewayUrl: string | undefined, { pricing: { rows } }: PriceList): Html {
+function renderHead(gatewayUrl: string | undefined, { pricing: { rows } }: PriceList, mayAdd: boolean): Html {
   const calculator = rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`;
   const publicHref = gatewayUrl === undefined ? undefined : `${gatewayUrl.replace(/\/$/, '')}/pricing`;
   return pageHead({
     title: 'Models',
     lede: html`What each model takes and makes, and what it costs in US dollars, as of now. Every model has ratios that
     say what its tokens cost; the group of a key multiplies them.${calculator}`,
+    ...(mayAdd && { actions: html`<a class="button" href="${NEW_MODEL_PATH}">Add a model</a>` }),
     ...(publicHref !== undefined && {
       beside: html`<p class="soft">
         Also without signing in: <a href="${publicHref}">${publicHref.replace(/^https?:\/\//, '')}</a>
@@ -129,10 +133,25 @@ async function showModel(request: PageRequest<{ readonly params: typeof MODEL }>
       above: [{ path: PATH, label: 'Models' }],
       title: renderModelName(name),
       here: name,
-      actions: html`<a class="button" href="${withParameters('/usage/calls', { model: name })}">Its calls</a>`,
+      actions: html`${await renderEdits(request, name)}
+        <a class="button" href="${withParameters('/usage/calls', { model: name })}">Its calls</a>`,
     })}
     <div class="prices">${renderModel(list, row, { gatewayUrl: deps.gatewayUrl })}</div>`;
   return { page: { title: `${name} · Models`, active: 'models', body, scripts: ['copy.js'], styles: ['pricing.css'] } };
+}
+
+/** Links to the forms of what makes the model: its prices and its routes, for people who may read these. */
+async function renderEdits({ person }: Pick<PageRequest, 'person'>, model: string): Promise<Html> {
+  const [catalogs, routes] = await Promise.all([person.list('PriceCatalog'), person.list('ModelRoute')]);
+  const link = (place: string, object: string, label: string): Html =>
+    html`<a class="button" href="${editPath(place, { object, entry: model })}">${label}</a>`;
+  const found = (objects: readonly (PriceCatalog | ModelRoute)[]): string[] =>
+    objects
+      .filter(({ spec }) => spec.models.some(({ name }) => name === model))
+      .map(({ metadata }) => metadata.name)
+      .sort(compareText);
+  return html`${found(catalogs.objects).map((name) => link('price', name, `Edit its price in ${name}`))}
+  ${found(routes.objects).map((name) => link('model', name, `Edit it in ${name}`))}`;
 }
 
 export const modelsRoutes: readonly ConsoleRoute[] = [

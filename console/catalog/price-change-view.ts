@@ -8,6 +8,7 @@ import { labelOf } from '../queries/names.ts';
 import type { Names } from '../queries/names.ts';
 import { callPath } from '../paths.ts';
 import type { PriceChange } from './compute-change.ts';
+import { refOf } from '../components/calls-table.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import type { Column } from '../components/table.ts';
@@ -90,10 +91,7 @@ function renderCalls({ total, calls }: CatalogDiff, names: Names): Html {
       [
         {
           title: 'Call',
-          cell(call) {
-            const [namespace = '', name = ''] = call.account.split('/');
-            return html`<a href="${callPath({ namespace, name }, call)}"><code>${call.callId}</code></a>`;
-          },
+          cell: (call) => html`<a href="${callPath(refOf(call), call)}"><code>${call.callId}</code></a>`,
         },
         { title: 'Model', cell: ({ model }) => html`<bdi>${model}</bdi>` },
         { title: 'Key', cell: ({ keyUid }) => html`<bdi>${labelOf(keyUid, 'key', names)}</bdi>` },

@@ -1,5 +1,6 @@
 /** What an edit of a PriceCatalog would have cost the calls of the last days, before anybody saves it. */
 import { Type } from 'typebox';
+import { compareText } from '#web/compare-text.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -13,7 +14,7 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../queries/names.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
-import { postForm } from '../components/form.ts';
+import { choiceForm, postForm } from '../components/form.ts';
 import { withParameters } from '../paths.ts';
 import { renderLedgerNotice } from '../components/ledger-notice.ts';
 import { pageHead } from '../components/page.ts';
@@ -28,10 +29,12 @@ const CHANGE_FORM = Type.Object({ manifest: formText(), days: formText() });
 
 type CatalogRequest = PageRequest<{ readonly query: typeof CATALOG_QUERY }>;
 
-/** What the form holds. */
+/** The values of the form. */
 interface Draft {
-  /** The names of the catalogs to begin with. */
+  /** The names of the catalogs that a change can start from. */
   readonly names: readonly string[];
+  /** The catalog that it starts from; empty: there is none. */
+  readonly chosen: string;
   readonly manifest: string;
   readonly days: number;
 }
@@ -89,19 +92,23 @@ async function readDraft(request: CatalogRequest): Promise<Draft> {
   const { objects } = await person.list('PriceCatalog');
   const catalogs = objects
     .filter(({ metadata, spec }) => metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs')
-    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    .sort((a, b) => compareText(a.metadata.name, b.metadata.name));
   const chosen = catalogs.find(({ metadata }) => metadata.name === query.catalog) ?? catalogs[0];
-  return { names: catalogs.map(({ metadata }) => metadata.name), manifest: chosen ? manifestOf(chosen) : '', days: 7 };
+  return {
+    names: catalogs.map(({ metadata }) => metadata.name),
+    chosen: chosen?.metadata.name ?? '',
+    manifest: chosen ? manifestOf(chosen) : '',
+    days: 7,
+  };
 }
 
 function changePage(
-  { csrf, deps, query }: CatalogRequest,
-  { names, manifest, days }: Draft,
+  { csrf, deps }: CatalogRequest,
+  { names, chosen, manifest, days }: Draft,
   result: Html,
   mistakes: readonly string[] = [],
 ): HandlerResult {
   const errors = mistakes.map((message) => ({ field: 'manifest', message }));
-  const chosen = query.catalog ?? names[0] ?? '';
   const save =
     deps.access.backend === 'Files'
       ? "Write the manifest into the gateway's folder to put it in force."
@@ -133,10 +140,10 @@ function changePage(
 }
 
 function renderChoice(names: readonly string[], chosen: string): Html {
-  return html`<form class="toolbar" method="get" action="${CHANGE_PATH}">
-    ${selectFilter({ label: 'Catalog', name: 'catalog', options: names.map((name) => [name, name]), chosen })}
-    <button type="submit" class="button">Load</button>
-  </form>`;
+  return choiceForm(
+    { action: CHANGE_PATH, button: 'Load' },
+    selectFilter({ label: 'Catalog', name: 'catalog', options: names.map((name) => [name, name]), chosen }),
+  );
 }
 
 export const priceChangeRoutes: readonly ConsoleRoute[] = [

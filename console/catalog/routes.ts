@@ -3,6 +3,8 @@ import type { ConsoleRoute } from '../route.ts';
 import { ownYamlRoute } from '../components/yaml.ts';
 import { catalogsRoutes } from './catalogs.ts';
 import { channelRoutes } from './channels.ts';
+import { editRoutes } from './edit/edit.ts';
+import { newModelRoutes } from './edit/new-model.ts';
 import { groupsRoutes } from './groups.ts';
 import { modelsRoutes } from './models.ts';
 import { priceChangeRoutes } from './price-change.ts';
@@ -10,6 +12,8 @@ import { priceChangeRoutes } from './price-change.ts';
 export const catalogRoutes: readonly ConsoleRoute[] = [
   ...catalogsRoutes,
   ...channelRoutes,
+  ...editRoutes,
+  ...newModelRoutes,
   ...groupsRoutes,
   ...modelsRoutes,
   ...priceChangeRoutes,

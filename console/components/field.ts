@@ -5,7 +5,7 @@
 import { html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
-/** An error of a field, or of the whole form if `field` is undefined. */
+/** An error in one field; `field` is undefined if the error concerns the whole form. */
 export interface FieldFault<Field extends string = string> {
   readonly field: Field | undefined;
   readonly message: string;

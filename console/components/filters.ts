@@ -67,13 +67,15 @@ interface SelectFilter {
   readonly style?: string;
 }
 
-/** A choice of one value. */
+/** A choice of one value. A chosen value that is not among the options is added to them, so that the form keeps it. */
 export function selectFilter({ label, name, all, options, chosen, style }: SelectFilter): Html {
+  const isOffered = chosen === '' || options.some(([value]) => value === chosen);
+  const offered = isOffered ? options : [...options, [chosen, chosen] as const];
   return html`<label ${attribute('class', style)}>
     <span>${label}</span>
     <select name="${name}">
       ${all === undefined ? NOTHING : html`<option value="">${all}</option>`}
-      ${options.map(
+      ${offered.map(
         ([value, words]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${words}</option>`,
       )}
     </select>

@@ -5,7 +5,8 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Page, NavigationItem } from '../route.ts';
 import { FIND_PATH } from '../paths.ts';
-import { csrfField } from './form.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
+import { postForm } from './form.ts';
 
 interface LayoutOptions {
   /** undefined: nobody is signed in. */
@@ -86,23 +87,23 @@ function header(active: NavigationItem | undefined, { person }: LayoutOptions): 
   </header>`;
 }
 
-/** Posted, so that a whole key that is pasted is in no address. */
+/** Posted, so that a key that somebody pastes does not appear in a URL. */
 function findForm({ csrf }: SignedIn): Html {
-  return html`<form class="site-find" method="post" action="${FIND_PATH}" role="search" aria-label="Everything">
-    ${csrfField(csrf)}
-    <input
+  return postForm(
+    { action: FIND_PATH, csrf, style: 'site-find', search: 'Everything' },
+    html`<input
       id="find"
       type="search"
       name="q"
-      maxlength="507"
+      maxlength="${MAX_ID_LENGTH}"
       aria-label="Find anything"
       aria-keyshortcuts="/"
       placeholder="Find: id, key, team… ( / )"
       spellcheck="false"
       autocapitalize="none"
       autocomplete="off"
-    />
-  </form>`;
+    />`,
+  );
 }
 
 function navigation(active: NavigationItem | undefined, { byKey, platform }: SignedIn): Html {
@@ -119,9 +120,7 @@ function navigation(active: NavigationItem | undefined, { byKey, platform }: Sig
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button = html`<form method="post" action="/sign-out">
-    ${csrfField(csrf)} <button type="submit">Sign out</button>
-  </form>`;
+  const button = postForm({ action: '/sign-out', csrf, style: '' }, html`<button type="submit">Sign out</button>`);
   return html`<div class="site-person">
     <span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}
   </div>`;

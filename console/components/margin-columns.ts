@@ -2,7 +2,7 @@
 import { formatCount, formatUsd, pluralize, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { addedMargins } from '../data/add-sums.ts';
+import { addAllMargins } from '../data/add-sums.ts';
 import type { MarginSum } from '#usage/tables.ts';
 import { UNKNOWN } from './margin.ts';
 import type { Column } from './table.ts';
@@ -32,28 +32,21 @@ export function marginColumns<Row>(
     cell: (row) => cell(sumOf(row)),
     foot: cell(all),
   });
-  const amount = (title: string, of: (sum: MarginSum) => Html): Column<Row> => column(title, of);
   return [
     column('Calls', ({ calls }) => formatCount(calls)),
-    amount('Billed', ({ billedNanoUsd }) => renderUsd(billedNanoUsd, places)),
-    ...(margins && all.known.calls < all.calls ? [amount('Of this, cost unknown', unknownPart(places))] : []),
+    column('Billed', ({ billedNanoUsd }) => renderUsd(billedNanoUsd, places)),
+    ...(margins && all.known.calls < all.calls ? [column('Of this, cost unknown', unknownPart(places))] : []),
     ...(margins
       ? [
-          amount(
+          column(
             'Upstream cost',
             ofKnown(({ known }) => known.upstreamNanoUsd, places),
           ),
-          amount('Margin', ofKnown(marginOf, places)),
-          column('Margin, %', ({ known }) => percentOf(known)),
+          column('Margin', ofKnown(marginOf, places)),
+          column('Margin, %', percentOf),
         ]
       : []),
   ];
-}
-
-/** undefined: there is none. */
-export function addAllMargins(sums: readonly MarginSum[]): MarginSum | undefined {
-  const [first, ...rest] = sums;
-  return first && rest.reduce(addedMargins, first);
 }
 
 /** What the calls of known cost earned. */
@@ -73,10 +66,10 @@ function ofKnown(of: (sum: MarginSum) => bigint, places: number): (sum: MarginSu
   return (sum) => (sum.known.calls === 0 ? UNKNOWN : renderUsd(of(sum), places));
 }
 
-function percentOf(known: MarginSum['known']): Html | string {
-  if (known.billedNanoUsd <= 0n) return NOTHING;
-  const margin = known.billedNanoUsd - known.upstreamNanoUsd;
-  return `${(Number((margin * 1000n) / known.billedNanoUsd) / 10).toFixed(1)} %`;
+function percentOf(sum: MarginSum): Html | string {
+  const { billedNanoUsd } = sum.known;
+  if (billedNanoUsd <= 0n) return NOTHING;
+  return `${(Number((marginOf(sum) * 1000n) / billedNanoUsd) / 10).toFixed(1)} %`;
 }
 
 const MAX_PLACES = 9;

@@ -21,7 +21,7 @@ export function rightsOf(backend: Backend, { ownKey }: Pick<PersonAccess, 'ownKe
 export function renderMissingRight(
   { backend, byKey }: MissingRight,
   verb: 'create' | 'patch',
-  { kind = 'apikeys', namespace }: { readonly kind?: 'apikeys' | 'accounts'; readonly namespace?: string } = {},
+  { kind = 'apikeys', namespace }: { readonly kind?: string; readonly namespace?: string } = {},
 ): Html {
   if (byKey)
     return html`You are signed in with this key, which changes nothing. Whoever manages the key signs in with

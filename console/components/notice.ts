@@ -1,29 +1,29 @@
 /** [P] A notice: one or more paragraphs in a box that stands out. */
-import { attribute, html, NOTHING } from '#web/html.ts';
+import { attribute, classAttribute, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 interface NoticeOptions {
   /** Default: neutral. */
   readonly tone?: 'good' | 'warn' | 'bad';
   readonly id?: string;
-  /** status: screen readers say it when it appears. */
-  readonly role?: 'status';
+  /** Screen readers announce it when it appears: an alert at once, a status when they have finished speaking. */
+  readonly role?: 'status' | 'alert';
   readonly title?: string;
+  /** Further classes. */
+  readonly style?: string;
+  /** Stands below the paragraphs: a table, a button. */
+  readonly below?: Html;
 }
 
 /** Each text is a paragraph. */
 export function notice(
   text: Html | string | readonly (Html | string)[],
-  { tone, id, role, title }: NoticeOptions = {},
+  { tone, id, role, title, style, below = NOTHING }: NoticeOptions = {},
 ): Html {
   const paragraphs: readonly (Html | string)[] = Array.isArray(text) ? text : [text];
-  return html`<div
-    class="notice${tone === undefined ? '' : ` ${tone}`}"
-    ${attribute('id', id)}
-    ${attribute('role', role)}
-  >
+  return html`<div ${classAttribute('notice', tone, style)} ${attribute('id', id)} ${attribute('role', role)}>
     ${title === undefined ? NOTHING : html`<h2>${title}</h2>`}
-    ${paragraphs.map((paragraph) => html`<p>${paragraph}</p>`)}
+    ${paragraphs.map((paragraph) => html`<p>${paragraph}</p>`)} ${below}
   </div>`;
 }
 

@@ -1,4 +1,4 @@
-/** [P] Refused calls: counted by reason, and listed with the words that the caller got. */
+/** [P] Refused calls: counted by reason, and listed with the error messages that the callers got. */
 import { formatCount } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -85,10 +85,10 @@ export function whyRefused(entry: ActivityEntry): string {
 /** "14 refused today: 12 over a spending limit, 2 out of credit", or "None refused today". */
 export function refusalSentence(counts: readonly RefusalCount[], day: number): string {
   const ofDay = counts.filter((count) => count.day === day);
-  const total = ofDay.reduce((sum, { calls }) => sum + calls, 0);
+  const total = sumOf(ofDay);
   if (total === 0) return 'None refused today';
   const byReason = [...Map.groupBy(ofDay, ({ errorCode }) => reasonOf(errorCode).phrase)]
-    .map(([phrase, some]) => ({ phrase, calls: some.reduce((sum, { calls }) => sum + calls, 0) }))
+    .map(([phrase, some]) => ({ phrase, calls: sumOf(some) }))
     .sort((a, b) => b.calls - a.calls);
   return `${formatCount(total)} refused today: ${byReason
     .map(({ phrase, calls }) => `${formatCount(calls)} ${phrase}`)
@@ -98,7 +98,7 @@ export function refusalSentence(counts: readonly RefusalCount[], day: number): s
 /** The section of an account's or a key's page; nothing where none was refused for days. */
 export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Html {
   if (refusals === 'Missing') return NOTHING;
-  if (refusals === 'Unavailable') return section({ id: 'refused', title: 'Refused calls' }, renderUnavailable());
+  if (refusals === 'Unavailable') return section({ id: 'refused', title: 'Refused calls' }, renderUnread(refusals));
   const { counts, latest, today } = refusals;
   if (counts.length === 0 && latest.length === 0) return NOTHING;
   const all = html`<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>`;
@@ -115,8 +115,7 @@ function listView({ names, key }: RefusalsView): RefusedListView {
 
 /** The page of refused calls, below its heading. */
 export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
-  if (refusals === 'Missing') return notice('The console has not been told where refused calls are kept.');
-  if (refusals === 'Unavailable') return renderUnavailable();
+  if (typeof refusals === 'string') return renderUnread(refusals);
   const { counts, latest, today } = refusals;
   return html`<p>${refusalSentence(counts, today)}.</p>
     ${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
@@ -128,8 +127,9 @@ export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
     )}`;
 }
 
-/** What stands in place of refused calls whose store does not answer. */
-export function renderUnavailable(): Html {
+/** Says why refused calls are not shown. */
+export function renderUnread(reason: Extract<Refusals, string>): Html {
+  if (reason === 'Missing') return notice('The console has not been told where refused calls are kept.');
   return notice('Refused calls cannot be shown at the moment. Try again in a few seconds.', {
     tone: 'warn',
     role: 'status',
@@ -186,11 +186,12 @@ function dayLabel(day: number, today: number): string {
   return day === today ? `${date}, today` : date;
 }
 
-function sumOf(counts: readonly RefusalCount[]): number {
+/** All the calls that were counted. */
+export function sumOf(counts: readonly RefusalCount[]): number {
   return counts.reduce((sum, { calls }) => sum + calls, 0);
 }
 
-/** The refused calls, with the words that the caller got. */
+/** The refused calls, with the error messages that the callers got. */
 export function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusedListView): Html {
   if (entries.length === 0) return NOTHING;
   return table<ActivityEntry>(

@@ -19,6 +19,12 @@ export function addAll(sums: Iterable<SpendingSum>): SpendingSum {
   return all;
 }
 
+/** The sum of all of them, with the first one's names; undefined if there are none. */
+export function addAllMargins(sums: readonly MarginSum[]): MarginSum | undefined {
+  const [first, ...rest] = sums;
+  return first && rest.reduce(addedMargins, first);
+}
+
 /** Keeps the first one's names. */
 export function addedMargins(a: MarginSum, b: MarginSum): MarginSum {
   return {

@@ -4,22 +4,25 @@
  */
 import { Type } from 'typebox';
 import { LedgerUnavailable } from '#ledger/spending.ts';
+import { KEY_PREFIX_LENGTH } from '#objects/key-secret.ts';
 import { namespacedName } from '#objects/resources.ts';
+import { compareText } from '#web/compare-text.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { refOf } from '../components/calls-table.ts';
 import { pageHead, section } from '../components/page.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
-import { formText, queryText } from '../request-schema.ts';
+import { formText, MAX_ID_LENGTH, queryText } from '../request-schema.ts';
 import { priceListOf } from '../queries/price-lists.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { readRefusalsOfAll } from '../queries/refusals.ts';
 import { NO_FILTER } from '../queries/usage-query.ts';
-import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import { callQueryOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { accountPath, callPath, FIND_PATH, keyPath, modelPath, routePath, withParameters } from '../paths.ts';
 
-/** What looking something up needs of a request. */
+/** The parts of a request that a search needs. */
 type Asked = Pick<PageRequest, 'person' | 'deps' | 'nowMs'>;
 
 /** Something that matches, and its page. */
@@ -27,7 +30,7 @@ interface Found {
   readonly href: string;
   readonly name: string;
   readonly note?: string;
-  /** What was typed is all of it, so that its page is opened at once. */
+  /** The typed text names it exactly, so its page opens at once. */
   readonly exact: boolean;
 }
 
@@ -37,8 +40,7 @@ interface FoundKind {
   readonly found: readonly Found[];
 }
 
-const MAX_LENGTH = 507;
-const FIND_QUERY = Type.Object({ q: queryText(MAX_LENGTH) });
+const FIND_QUERY = Type.Object({ q: queryText(MAX_ID_LENGTH) });
 const MAX_SHOWN = 20;
 
 async function find(request: PageRequest<{ readonly query: typeof FIND_QUERY }>): Promise<HandlerResult> {
@@ -65,21 +67,16 @@ async function search(request: Asked, text: string): Promise<FoundKind[]> {
   return kinds.filter(({ found }) => found.length > 0);
 }
 
-/** Other texts are not looked for among the ledger's records, of which all are read. */
+/** Only such texts are looked up in the ledger, because that reads all of its records. */
 const CALL_ID = /^req_\w+$/;
 
 /** By its whole id, among the ledger's records and the refused calls that are kept. */
 async function findCall(request: Asked, scope: UsageScope, callId: string): Promise<Found[]> {
   if (!CALL_ID.test(callId)) return [];
   const query = callQueryOf(scope, { ...NO_FILTER, sinceMs: 0, untilMs: request.nowMs + 1 });
-  const lone = (keyUid: string): string | undefined => {
-    const key = scope.keys.get(keyUid);
-    return key?.lone === true ? key.name : undefined;
-  };
   const call = (await readRecord(request, { ...query, callId })) ?? (await readRefused(request, query, callId));
   if (!call) return [];
-  const [namespace = '', name = ''] = call.account.split('/');
-  const href = callPath({ namespace, name }, call, { key: lone(call.keyUid) });
+  const href = callPath(refOf(call), call, { key: loneKeyName(scope, call.keyUid) });
   return [{ href, name: callId, note: call.account, exact: true }];
 }
 
@@ -109,7 +106,7 @@ async function readRefused(request: Asked, query: Query, callId: string): Promis
   return entry && { callId, keyUid: entry.keyUid, account: entry.account };
 }
 
-/** By the name, or by the beginning of the key's text, of which people may paste more than the console knows. */
+/** By the name, or by the beginning of the key itself; people may paste more of it than its status shows. */
 async function findKeys({ person }: Asked, text: string): Promise<Found[]> {
   const { objects } = await person.list('ApiKey');
   return objects.flatMap((key): Found[] => {
@@ -128,10 +125,7 @@ const MIN_PREFIX = 5;
 function findAccounts({ accounts }: UsageScope, text: string): Found[] {
   return accounts
     .filter((account) => contains(account, text))
-    .map((account) => {
-      const [namespace = '', name = ''] = account.split('/');
-      return { href: accountPath({ namespace, name }), name: account, exact: isSame(text, account) };
-    });
+    .map((account) => ({ href: accountPath(refOf({ account })), name: account, exact: isSame(text, account) }));
 }
 
 /** A team is a namespace. */
@@ -153,7 +147,7 @@ function findModels({ deps }: Asked, text: string): Found[] {
   return priceListOf(deps)
     .pricing.rows.map(({ modelName }) => modelName)
     .filter((model) => contains(model, text))
-    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+    .sort((a, b) => a.length - b.length || compareText(a, b))
     .map((model) => ({ href: modelPath(model), name: model, exact: isSame(text, model) }));
 }
 
@@ -221,14 +215,13 @@ function renderKind({ id, title, found }: FoundKind): Html {
 }
 
 const FIND_FORM = Type.Object({ q: formText() });
-/** More of a key than its beginning is a secret, which no address may hold. */
+/** Only the prefix of a key goes into the URL, because the rest is a secret. */
 const KEY = /^sk-\S+$/;
-const SHOWN_OF_KEY = 8;
 
 /** The field's form is posted, because people paste whole keys. */
 function lookUp({ form }: PageRequest<{ readonly form: typeof FIND_FORM }>): Promise<HandlerResult> {
-  const text = (form.q ?? '').trim().slice(0, MAX_LENGTH);
-  const q = KEY.test(text) ? text.slice(0, SHOWN_OF_KEY) : text;
+  const text = (form.q ?? '').trim().slice(0, MAX_ID_LENGTH);
+  const q = KEY.test(text) ? text.slice(0, KEY_PREFIX_LENGTH) : text;
   return Promise.resolve({ redirect: withParameters(FIND_PATH, { q }) });
 }
 

@@ -46,7 +46,7 @@ interface Field<Parts> {
   readonly path: string;
   /** An edit cannot change it. */
   readonly fixed?: true;
-  /** The form of a new key folds it away with the others that few people need. */
+  /** The form of a new key hides it under "More options", with the other fields that few people need. */
   readonly folded?: true;
   /** The values as the form has them, before anything is typed; they are always valid. */
   readonly initial: Parts;
@@ -57,8 +57,12 @@ interface Field<Parts> {
   /** Equal for equal meanings, so that two forms can be compared. */
   readonly text: (parts: Parts) => string;
   readonly write: (parts: Parts) => Written;
-  /** What a new key needs to be told. */
-  readonly missing?: (parts: Parts) => string | undefined;
+  /** Why a new key cannot have these values, beyond what the API checks. */
+  readonly faultOfNew?: (parts: Parts, nowMs: number) => string | undefined;
+  /** The values in the form of a copy. Default: those of the copied key. */
+  readonly copy?: (apiKey: ApiKey) => Parts;
+  /** The name of the field that shows this one's control inside its own. */
+  readonly within?: string;
   readonly control: (parts: Parts, view: ControlView & { readonly label: string }) => Html;
   /** In the key's details; absent: they do not have it. */
   readonly fact?: (context: FactContext, text: string) => Html | string;
@@ -161,9 +165,10 @@ export const KEY_FIELDS = {
     initial: { name: '' },
     read: ({ text }) => ({ name: text('name') }),
     of: ({ metadata: { name } }) => ({ name }),
+    copy: ({ metadata: { name } }) => ({ name: `${name}-copy` }),
     text: ({ name }) => name,
     write: () => ({ patch: {} }),
-    missing: ({ name }) => (name === '' ? 'Enter a name, such as ci-bot.' : undefined),
+    faultOfNew: ({ name }) => (name === '' ? 'Enter a name, such as ci-bot.' : undefined),
     control: ({ name }, view) =>
       textField({
         ...view,
@@ -188,7 +193,7 @@ export const KEY_FIELDS = {
     of: ({ metadata: { namespace }, spec }) => ({ namespace, account: spec.accountRef.name }),
     text: ({ namespace, account }) => `${namespace}/${account}`,
     write: ({ account }) => ({ patch: { accountRef: { name: account } } }),
-    missing: ({ account }) => (account === '' ? 'Choose the account that pays for the calls.' : undefined),
+    faultOfNew: ({ account }) => (account === '' ? 'Choose the account that pays for the calls.' : undefined),
     control: accountControl,
     fact: ({ apiKey: { metadata, spec } }) => {
       const { name } = spec.accountRef;
@@ -233,7 +238,7 @@ export const KEY_FIELDS = {
     of: ({ spec }) => ({ group: spec.groupRef.name }),
     text: ({ group }) => group,
     write: ({ group }) => ({ patch: { groupRef: { name: group } } }),
-    missing: ({ group }) => (group === '' ? 'Choose a group.' : undefined),
+    faultOfNew: ({ group }) => (group === '' ? 'Choose a group.' : undefined),
     control: groupControl,
     fact: ({ group }) => html`<bdi>${group}</bdi>`,
   }),
@@ -304,6 +309,7 @@ export const KEY_FIELDS = {
   period: field({
     label: 'Resets',
     path: 'spec.quota.period',
+    within: 'limitUsd',
     initial: { period: 'Never' },
     read: ({ text }) => ({ period: text('period') }),
     of: ({ spec: { quota } }) => ({ period: quota.period }),
@@ -322,6 +328,7 @@ export const KEY_FIELDS = {
   timeZone: field({
     label: 'In the time zone',
     path: 'spec.quota.timeZone',
+    within: 'limitUsd',
     initial: { timeZone: UTC },
     read: ({ text }) => ({ timeZone: text('timeZone') || UTC }),
     of: ({ spec: { quota } }) => ({ timeZone: zoneOf(quota) }),
@@ -369,6 +376,10 @@ export const KEY_FIELDS = {
     of: ({ spec: { expirationTime } }) => ({ expires: expirationTime === undefined ? '' : utcInput(expirationTime) }),
     text: ({ expires }) => (expires === '' ? 'Never' : shorten(expires)),
     write: ({ expires }) => ({ patch: { expirationTime: expires === '' ? null : timeOfInput(expires) } }),
+    faultOfNew: ({ expires }, nowMs) =>
+      expires !== '' && Date.parse(timeOfInput(expires)) <= nowMs
+        ? 'This moment has passed: the key would be refused from the beginning.'
+        : undefined,
     // the control has no zone of its own, so the form says which one it means; a script adds the reader's
     control({ expires }, { label, errors, note }) {
       const step = /T\d{2}:\d{2}:/.test(expires) ? html`step="any"` : NOTHING;
@@ -420,6 +431,7 @@ export const KEY_FIELDS = {
     initial: { keyType: 'Generated' },
     read: ({ text }) => ({ keyType: text('keyType') || 'Generated' }),
     of: ({ spec: { key } }) => ({ keyType: key.type }),
+    copy: () => ({ keyType: 'Generated' }),
     text: ({ keyType }) => keyType,
     write: ({ keyType }) => chosen(KEY_TYPES, keyType, (type) => ({ key: { type } })),
     control: ({ keyType }, { label, errors }) =>
@@ -450,6 +462,7 @@ export const KEY_FIELDS = {
     initial: { secret: '' },
     read: ({ text }) => ({ secret: text('secret') }),
     of: ({ spec: { key } }) => ({ secret: key.secretRef?.name ?? '' }),
+    copy: () => ({ secret: '' }),
     text: ({ secret }) => secret,
     write: ({ secret }) => ({ patch: { key: { secretRef: secret === '' ? null : { name: secret } } } }),
     control: ({ secret }, view) =>
@@ -473,13 +486,14 @@ export type KeyForm = PartsOf<(typeof KEY_FIELDS)[KeyField]> extends (parts: inf
 /** A field among the others: it takes its own parts of a form, and gives no other. */
 export interface KeyFieldRow extends Pick<
   Field<KeyForm>,
-  'label' | 'path' | 'fixed' | 'folded' | 'posts' | 'text' | 'write' | 'fact'
+  'label' | 'path' | 'fixed' | 'folded' | 'within' | 'posts' | 'text' | 'write' | 'fact'
 > {
   readonly field: KeyField;
   readonly initial: Partial<KeyForm>;
   readonly read: (posted: Posted) => Partial<KeyForm>;
   readonly of: (apiKey: ApiKey) => Partial<KeyForm>;
-  readonly missing?: (form: KeyForm) => string | undefined;
+  readonly copy?: (apiKey: ApiKey) => Partial<KeyForm>;
+  readonly faultOfNew?: (form: KeyForm, nowMs: number) => string | undefined;
   readonly control: Field<KeyForm>['control'];
 }
 

@@ -15,7 +15,6 @@ import type { FieldFault } from '../components/field.ts';
 import type { ControlView } from './controls.ts';
 import { EDIT_ROWS, KEY_ROWS, keyField } from './fields.ts';
 import type { KeyField, KeyFieldRow, KeyForm, Patch, Posted } from './fields.ts';
-import { timeOfInput } from './times.ts';
 
 export type FormError = FieldFault<KeyField>;
 
@@ -49,12 +48,12 @@ export function formOfKey(apiKey: ApiKey): KeyForm {
 
 /** The form of another key with the same settings; its text is always a new one. */
 export function copyOfKey(apiKey: ApiKey): KeyForm {
-  return {
-    ...formOfKey(apiKey),
-    ...keyField('keyType').initial,
-    ...keyField('secret').initial,
-    name: `${apiKey.metadata.name}-copy`,
-  };
+  return together(({ of, copy = of }) => copy(apiKey));
+}
+
+/** What was typed, without changes to the fields that an edit cannot change. */
+export function withFixedFields(typed: KeyForm, live: KeyForm): KeyForm {
+  return together((row) => partsOf(row, row.fixed ? live : typed));
 }
 
 /** Reads what was posted. Missing controls count as empty; unknown ones are ignored. */
@@ -86,17 +85,15 @@ export function faultsOfNewKey(
     readonly refused: (spec: ApiKeySpec) => FormError[];
   },
 ): FormError[] {
-  const own = [...missingOf(form), ...(specOfForm(form, gatewayNamespace).errors ?? [])];
-  if (form.expires !== '' && Date.parse(timeOfInput(form.expires)) <= nowMs)
-    own.push({ field: 'expires', message: 'This moment has passed: the key would be refused from the beginning.' });
+  const own = [...ownFaultsOfNew(form, nowMs), ...(specOfForm(form, gatewayNamespace).errors ?? [])];
   const { value } = specOfForm(withoutFaults(form, own), gatewayNamespace);
   const faulty = new Set(own.map(({ field }) => field));
   return [...own, ...(value ? refused(value) : []).filter(({ field }) => field === undefined || !faulty.has(field))];
 }
 
-function missingOf(form: KeyForm): FormError[] {
-  return KEY_ROWS.flatMap(({ field, missing }) => {
-    const message = missing?.(form);
+function ownFaultsOfNew(form: KeyForm, nowMs: number): FormError[] {
+  return KEY_ROWS.flatMap(({ field, faultOfNew }) => {
+    const message = faultOfNew?.(form, nowMs);
     return message === undefined ? [] : [{ field, message }];
   });
 }
@@ -272,21 +269,18 @@ export interface KeyFormView extends Pick<ControlView, 'groups' | 'accounts'> {
 /** The controls of these fields, in the table's order; a field that belongs inside another is rendered there. */
 export function renderFields(rows: readonly KeyFieldRow[], view: KeyFormView): Html {
   const control = ({ field, label, control: render }: KeyFieldRow): Html => {
-    const within = rows.filter((row) => OUTER[row.field] === field);
+    const inner = rows.filter((row) => row.within === field);
     return render(view.form, {
       label,
       errors: view.errors,
       note: changedMeanwhile(field, view.others),
-      within: html`${within.map(control)}`,
+      within: html`${inner.map(control)}`,
       groups: view.groups,
       ...(view.accounts && { accounts: view.accounts }),
     });
   };
-  return html`${rows.filter(({ field }) => OUTER[field] === undefined).map((row) => html`${control(row)} `)}`;
+  return html`${rows.filter(({ within }) => within === undefined).map((row) => html`${control(row)} `)}`;
 }
-
-/** How often and where a quota resets is asked beside its limit. */
-const OUTER: Readonly<Partial<Record<KeyField, KeyField>>> = { period: 'limitUsd', timeZone: 'limitUsd' };
 
 /** The change that somebody else has made to a field meanwhile. */
 function changedMeanwhile(field: KeyField, others: readonly ConcurrentChange[]): Html {

@@ -1,4 +1,6 @@
-/** Polls until the key has been made, and then shows it. */
+/** Polls until the key has been made, and then shows it: only the elements that differ change, so the focus stays. */
+import { Idiomorph } from 'idiomorph';
+
 const LONGEST_MS = 120_000;
 const FIRST_MS = 300;
 const begun = performance.now();
@@ -20,8 +22,9 @@ async function look() {
     template.innerHTML = await response.text();
     const next = template.content.getElementById('made');
     if (next && next.dataset.state !== made.dataset.state) {
-      made.replaceWith(next);
-      document.dispatchEvent(new CustomEvent('console:changed', { detail: next }));
+      // a promise only for documents with a head
+      void Idiomorph.morph(made, next);
+      document.dispatchEvent(new CustomEvent('console:changed', { detail: document.getElementById('made') }));
     }
   } catch {
     // the network is away: it may come back

@@ -8,16 +8,13 @@ import { Idiomorph } from 'idiomorph';
 const POLL_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 const TYPING_MS = 250;
-const UNDO_MS = 10_000;
 
 const filters = document.getElementById('keys-filters');
 const switches = document.getElementById('switches');
 const count = document.getElementById('keys-count');
-const undo = document.getElementById('keys-undo');
 
 let waitMs = POLL_MS;
 let timer;
-let undoTimer;
 let asked = new AbortController();
 
 if (filters && switches && count) {
@@ -35,9 +32,6 @@ if (filters && switches && count) {
     if (document.visibilityState === 'visible') void ask();
     else clearTimeout(timer);
   });
-  for (const event of ['pointerenter', 'focusin']) undo.addEventListener(event, () => clearTimeout(undoTimer));
-  for (const event of ['pointerleave', 'focusout']) undo.addEventListener(event, forgetUndoLater);
-  forgetUndoLater();
   schedule();
 }
 
@@ -109,10 +103,7 @@ async function turn(button) {
     const response = await fetch(button.formAction, { method: 'POST', body, credentials: 'same-origin' });
     if (!response.ok) throw new Error(String(response.status));
     button.removeAttribute('aria-busy');
-    const markup = await response.text();
-    // the list's button then switches the other way
-    offerUndo(button);
-    show(markup);
+    show(await response.text());
     schedule();
   } catch {
     if (before !== null) button.setAttribute('aria-checked', before);
@@ -123,36 +114,6 @@ async function turn(button) {
     switches.action = button.formAction;
     switches.submit();
   }
-}
-
-/** Offers for ten seconds to switch a key on again, even if its row has left the list. */
-function offerUndo(button) {
-  clearTimeout(undoTimer);
-  undo.replaceChildren();
-  const [, uid] = /^off (.*)$/.exec(button.value) ?? [];
-  if (uid === undefined) return;
-  const [, name] = /([^/]+)\/enabled$/.exec(new URL(button.formAction).pathname) ?? [];
-  const notice = Object.assign(document.createElement('p'), { className: 'notice' });
-  const words = document.createElement('span');
-  const subject = Object.assign(document.createElement('bdi'), { textContent: decodeURIComponent(name) });
-  words.append(subject, ' is switched off: its calls are refused.');
-  const back = Object.assign(document.createElement('button'), {
-    type: 'submit',
-    className: 'button small',
-    textContent: 'Undo',
-    name: button.name,
-    value: `on ${uid}`,
-    formAction: button.formAction,
-  });
-  back.setAttribute('form', switches.id);
-  notice.append(words, ' ', back);
-  undo.append(notice);
-  forgetUndoLater();
-}
-
-function forgetUndoLater() {
-  clearTimeout(undoTimer);
-  undoTimer = setTimeout(() => undo.replaceChildren(), UNDO_MS);
 }
 
 /** Leaves alone what only this browser knows: local times, opened details, busy switches. */
@@ -168,14 +129,25 @@ const KEPT = {
   },
 };
 
-/** Changes the list to what the markup says, element by element. Empty markup: nothing has changed. */
+/**
+ * Changes the list to what the markup says, element by element, and the offer to undo if the markup has one. Empty
+ * markup: nothing has changed.
+ */
 function show(markup) {
   if (markup.trim() === '') return;
   const template = document.createElement('template');
   template.innerHTML = markup;
+  showUndo(template.content.getElementById('undo'));
   const next = template.content.getElementById('keys');
   if (!next) return;
   if (count.textContent !== next.dataset.count) count.textContent = next.dataset.count;
   // a promise only for documents with a head
   void Idiomorph.morph(list(), next, { callbacks: KEPT });
+}
+
+function showUndo(next) {
+  if (!next) return;
+  const undo = document.getElementById('undo');
+  undo.replaceChildren(...next.childNodes);
+  document.dispatchEvent(new CustomEvent('console:changed', { detail: undo }));
 }

@@ -24,6 +24,7 @@ import type { KeysQuery, KeysSelection } from './query.ts';
 import { groupNames } from '../queries/names.ts';
 import { KEY_STATUS_LABELS, KEY_STATUSES } from '../queries/key-status.ts';
 import { readKeyStatuses } from '../queries/key-statuses.ts';
+import { UNDO_SCRIPT, undoOffer } from './undo.ts';
 import { keysCsv } from './list-csv.ts';
 import { COLUMN_TITLES, renderKeysTable } from './list-table.ts';
 import type { KeyRights } from './list-table.ts';
@@ -88,11 +89,11 @@ function deletedText({ query: { deleted = '' } }: ListRequest): string | undefin
   return DELETED.test(deleted) ? `The key ${deleted} is deleted.` : undefined;
 }
 
-const PAGE = { title: 'API keys', active: 'keys', scripts: ['keys.js'], styles: ['keys.css'] } as const;
+const PAGE = { title: 'API keys', active: 'keys', scripts: ['keys.js', UNDO_SCRIPT], styles: ['keys.css'] } as const;
 
 /** The whole page, with what was just done. */
 async function keysPage(request: ListRequest, query: KeysQuery, done?: string): Promise<HandlerResult> {
-  const view = await keysView(request, query, done);
+  const view = await keysView(request, query, { done, off: request.query.off });
   if (view === undefined)
     return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.backend) } };
   request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ facts }) => accountIdOf(facts.apiKey)))]);
@@ -101,16 +102,30 @@ async function keysPage(request: ListRequest, query: KeysQuery, done?: string): 
 
 /** The list for the page's script; empty if the script has this version already. */
 async function keysPart(request: ListRequest, query: KeysQuery, known: string): Promise<HandlerResult> {
-  const view = await keysView(request, query, undefined);
+  const view = await keysView(request, query);
   if (view === undefined) return { redirect: '/keys' };
   return { fragment: renderKeysPart(view, known) };
+}
+
+/** The list for the page's script after a switch, with an offer to undo it. */
+async function switchedPart(request: ListRequest, query: KeysQuery, off: string | undefined): Promise<HandlerResult> {
+  const view = await keysView(request, query, { off });
+  if (view === undefined) return { redirect: '/keys' };
+  return { fragment: html`${undoOffer(view.off, undoButton)}${renderKeysPart(view, '')}` };
+}
+
+interface Happened {
+  /** In words. */
+  readonly done?: string | undefined;
+  /** "namespace/name" of the key that was switched off. */
+  readonly off?: string | undefined;
 }
 
 /** undefined: the person may see no keys anywhere. */
 async function keysView(
   request: ListRequest,
   query: KeysQuery,
-  done: string | undefined,
+  { done, off }: Happened = {},
 ): Promise<KeysView | undefined> {
   const { person, deps, csrf, nowMs } = request;
   const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
@@ -125,7 +140,7 @@ async function keysView(
     nowMs,
     missing: rightsOf(deps.access.backend, person),
     done,
-    off: switchedOff(request, listing.objects, rights),
+    off: switchedOff(off, listing.objects, rights),
   };
 }
 
@@ -173,23 +188,20 @@ function isConflict(error: unknown): boolean {
   return error instanceof AccessError && error.reason === 'Conflict';
 }
 
-/** Returns to the same view with an offer to undo, or the list for the script. */
+/** Leads to the same view with an offer to undo, or returns both to the script. */
 function switchedAnswer(request: SwitchKeyRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
   if (form.back === 'key') return { redirect: `${keyPath({ metadata: params })}?done=${enabled ? 'on' : 'off'}` };
   const view = viewOf(form.view ?? '');
-  if (form.part !== undefined) return keysPart(request, view, '');
+  const off = enabled ? undefined : namespacedName(params);
+  if (form.part !== undefined) return switchedPart(request, view, off);
   const path = keysPath(view);
-  const off = new URLSearchParams({ off: namespacedName(params) }).toString();
-  return { redirect: enabled ? path : `${path}${path.includes('?') ? '&' : '?'}${off}` };
+  if (off === undefined) return { redirect: path };
+  return { redirect: `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams({ off }).toString()}` };
 }
 
 /** The key that was switched off on the way here, if it is off and the person may switch it on. */
-function switchedOff(
-  { query: { off } }: ListRequest,
-  apiKeys: readonly ApiKey[],
-  { change }: KeyRights,
-): ApiKey | undefined {
+function switchedOff(off: string | undefined, apiKeys: readonly ApiKey[], { change }: KeyRights): ApiKey | undefined {
   return off === undefined
     ? undefined
     : apiKeys.find(
@@ -198,25 +210,17 @@ function switchedOff(
       );
 }
 
-/** keys.js shows the same after a switch, and removes it after ten seconds. */
-function renderUndo(apiKey: ApiKey | undefined): Html {
-  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : renderUndoNotice(apiKey)}</div>`;
-}
-
-function renderUndoNotice(apiKey: ApiKey): Html {
-  return html`<p class="notice">
-    <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
-    <button
-      type="submit"
-      class="button small"
-      form="${SWITCH_FORM}"
-      formaction="${keyPath(apiKey, 'enabled')}"
-      name="to"
-      value="${switchValue(apiKey)}"
-    >
-      Undo
-    </button>
-  </p>`;
+function undoButton(apiKey: ApiKey): Html {
+  return html`<button
+    type="submit"
+    class="button small"
+    form="${SWITCH_FORM}"
+    formaction="${keyPath(apiKey, 'enabled')}"
+    name="to"
+    value="${switchValue(apiKey)}"
+  >
+    Undo
+  </button>`;
 }
 
 /** Always a view of the list, whatever was posted. */
@@ -249,7 +253,7 @@ function renderKeys(view: KeysView): Html {
       <p class="count" id="keys-count" role="status">${countText(view)}</p>
       <p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p>
     </div>
-    ${renderUndo(off)}
+    ${undoOffer(off, undoButton)}
     <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`;
   return html`${pageHead({
     title: 'API keys',
@@ -279,7 +283,7 @@ function renderList(view: KeysView): Html {
 
 function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, query: KeysQuery): Html {
   const names = namespaces.map((name) => [name, name] as const);
-  const held = KEY_STATUSES.filter((status) => statuses.has(status)).map(
+  const held = KEY_STATUSES.filter((status) => statuses.has(status) || status === query.status).map(
     (status) => [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const,
   );
   const clear = html`<a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}
@@ -287,21 +291,21 @@ function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, q
   >`;
   return filters({ action: '/keys', label: 'API keys', style: 'keys-filters', id: 'keys-filters', clear }, [
     searchFilter(query.text, 'Name, namespace, prefix or group'),
-    keptFilter({
+    selectFilter({
       label: 'Status',
       name: 'status',
       all: `All (${formatCount(total)})`,
       options: held,
       chosen: query.status ?? '',
     }),
-    keptFilter({
+    selectFilter({
       label: 'Namespace',
       name: 'namespace',
       all: 'All namespaces',
       options: names,
       chosen: query.namespace,
     }),
-    keptFilter({ label: 'Group', name: 'group', all: 'All groups', options: groups, chosen: query.group }),
+    selectFilter({ label: 'Group', name: 'group', all: 'All groups', options: groups, chosen: query.group }),
     sortChoice(query),
   ]);
 }
@@ -322,21 +326,6 @@ function sortChoice({ sort }: KeysQuery): Html {
     chosen: formatSort(sort),
     style: 'keys-sort',
   });
-}
-
-/** A value that is chosen although nothing has it any more is still shown as chosen. */
-function keptFilter({ options, chosen, ...filter }: Parameters<typeof selectFilter>[0]): Html {
-  const known = chosen === '' || options.some(([value]) => value === chosen);
-  return selectFilter({
-    ...filter,
-    options: known ? options : [...options, [chosen, labelOf(chosen)] as const],
-    chosen,
-  });
-}
-
-function labelOf(value: string): string {
-  const status = KEY_STATUSES.find((each) => each === value);
-  return status ? `${KEY_STATUS_LABELS[status]} (0)` : value;
 }
 
 function renderPager({ page, matches }: KeysSelection, query: KeysQuery): Html {

@@ -1,5 +1,6 @@
 /** [P] The accounts that a new key can spend from, and the form's initial account and group. */
 import type { Account } from '#crds/types.gen.ts';
+import { compareText } from '#web/compare-text.ts';
 import { accountFacts } from '../queries/account-facts.ts';
 import type { GroupChoice } from '../queries/group-choices.ts';
 import type { LastChoice } from '../session/last-choice.ts';
@@ -21,7 +22,7 @@ export function payersOf(accounts: readonly Account[], namespaces: readonly stri
       name: account.metadata.name,
       balanceNanoUsd: accountFacts(account, 0).balanceNanoUsd,
     }))
-    .sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+    .sort((a, b) => compareText(idOf(a), idOf(b)));
 }
 
 /**

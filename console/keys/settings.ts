@@ -32,6 +32,7 @@ import {
   readKeyForm,
   renderFields,
   specOfForm,
+  withFixedFields,
   withoutFaults,
   writeBase,
 } from './key-form.ts';
@@ -92,7 +93,7 @@ async function keyPage(request: SettingsRequest, apiKey: ApiKey, returned: Shown
 async function saveKey(request: SaveRequest): Promise<HandlerResult> {
   const { form: posted } = request;
   const live = await requestedKeyWithUid(request, posted.uid ?? '');
-  const typed = { ...readKeyForm(posted), ...fixedParts(live) };
+  const typed = withFixedFields(readKeyForm(posted), formOfKey(live));
   if (String(live.metadata.generation ?? 0) !== posted.generation) return conflictPage(request, live, typed);
   const { value: spec, errors } = patchOfForm(typed, live);
   if (errors) {
@@ -141,12 +142,6 @@ async function refusedPage(
 function conflictPage(request: SaveRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
   const { form, others } = mergeForms(readBase(request.form.base ?? ''), typed, formOfKey(live));
   return keyPage(request, live, { form, errors: [], others, status: 409 });
-}
-
-/** What an edit cannot change, whatever is posted. */
-function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account' | 'keyType' | 'secret'> {
-  const { namespace, name, account, keyType, secret } = formOfKey(live);
-  return { namespace, name, account, keyType, secret };
 }
 
 /** The page as it is. */
@@ -207,18 +202,21 @@ function renderForm(view: EditKeyView): Html {
 /** The other person's changes, field by field, beside what was typed. */
 function renderConflict({ others }: EditKeyView): Html {
   const clash = others.some(({ typed }) => typed !== undefined);
-  const none = html`<p>
-    None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.
-  </p>`;
-  const some = html`<p>
-      Nothing of yours is saved yet. The form shows their changes;
-      ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}
-    </p>
-    ${renderChanges(others)}`;
-  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">
-    <h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
-    ${others.length === 0 ? none : some}
-  </section>`;
+  return notice(
+    others.length === 0
+      ? 'None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.'
+      : `Nothing of yours is saved yet. The form shows their changes; ${
+          clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'
+        }`,
+    {
+      id: 'conflict',
+      tone: 'warn',
+      role: 'alert',
+      style: 'key-conflict',
+      title: 'Somebody else has changed this key meanwhile',
+      below: others.length === 0 ? NOTHING : renderChanges(others),
+    },
+  );
 }
 
 function renderChanges(others: readonly ConcurrentChange[]): Html {

@@ -6,6 +6,7 @@ import type { Html } from '#web/html.ts';
 import { queryText } from '../request-schema.ts';
 import type { HandlerResult, Page, PageRequest } from '../route.ts';
 import { postForm } from '../components/form.ts';
+import { UNDO_SCRIPT, undoOffer } from './undo.ts';
 import { renderKeyHead, switchValue } from './requested-key.ts';
 import { copyPath, keyPath } from '../paths.ts';
 import { tabs } from '../components/tabs.ts';
@@ -49,7 +50,7 @@ export async function keyTabPage(
       title: `${name} · ${label} · API keys`,
       active: 'keys',
       body: html`${renderHead(apiKey, rights, csrf)} ${renderTabs(apiKey, open)} ${undo}${body}`,
-      scripts: ['undo.js', ...scripts],
+      scripts: [UNDO_SCRIPT, ...scripts],
       styles: ['keys.css', ...styles],
     },
     status,
@@ -92,13 +93,9 @@ function renderSwitch(apiKey: ApiKey, { csrf, label, style = '' }: SwitchButton)
   );
 }
 
-/** undo.js removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey, csrf: string): Html {
   if (apiKey.spec.enabled) return NOTHING;
-  return html`<div class="notice undo-notice" id="undo" role="status">
-    <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
-    ${renderSwitch(apiKey, { csrf, label: 'Undo', style: ' small' })}
-  </div>`;
+  return undoOffer(apiKey, (key) => renderSwitch(key, { csrf, label: 'Undo', style: ' small' }));
 }
 
 function renderTabs(apiKey: ApiKey, open: KeyTab): Html {

@@ -1,15 +1,18 @@
-/** Takes the offer to undo away after ten seconds, but not from under a pointer or the focus. */
+/** Removes the offer to undo after ten seconds, but not from under a pointer or the focus. */
 const UNDO_MS = 10_000;
-const notice = document.getElementById('undo');
+const place = document.getElementById('undo');
 let timer;
 
-function forgetLater() {
+function removeLater() {
   clearTimeout(timer);
-  timer = setTimeout(() => notice.remove(), UNDO_MS);
+  timer = setTimeout(() => place.replaceChildren(), UNDO_MS);
 }
 
-if (notice) {
-  for (const event of ['pointerenter', 'focusin']) notice.addEventListener(event, () => clearTimeout(timer));
-  for (const event of ['pointerleave', 'focusout']) notice.addEventListener(event, forgetLater);
-  forgetLater();
+if (place) {
+  for (const event of ['pointerenter', 'focusin']) place.addEventListener(event, () => clearTimeout(timer));
+  for (const event of ['pointerleave', 'focusout']) place.addEventListener(event, removeLater);
+  document.addEventListener('console:changed', ({ detail }) => {
+    if (detail === place) removeLater();
+  });
+  removeLater();
 }

@@ -1,7 +1,7 @@
 /** How programs use a key: the gateway's address, and first calls for a model of the key, with the key as $MGW_KEY. */
 import { Type } from 'typebox';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderSnippets } from '#web/pricing/model-page.ts';
 import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf, toolSnippetsOf } from '#web/snippets.ts';
@@ -15,6 +15,8 @@ import { OBJECT, queryText } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { withParameters, keyPath } from '../paths.ts';
+import { selectField } from '../components/field.ts';
+import { choiceForm } from '../components/form.ts';
 import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import { facts } from '../components/facts.ts';
@@ -93,18 +95,22 @@ function renderUrl(id: string, label: string, url: string): Html {
 }
 
 function renderModelPicker(apiKey: ApiKey, models: readonly CallableModel[], chosen: string): Html {
-  return html`<form class="toolbar key-use-model" id="use-model" method="get" action="${keyPath(apiKey, 'use')}">
-    <div class="field">
-      <label for="use-model-name">Model</label>
-      <select id="use-model-name" name="model">
-        ${models.map(
-          ({ model }) => html`<option value="${model}" ${flag('selected', model === chosen)}>${model}</option>`,
-        )}
-      </select>
-    </div>
-    <button type="submit" class="button">Show</button>
-    <a class="button" href="${withParameters('/playground', { key: namespacedName(apiKey.metadata), model: chosen })}"
-      >Open in playground</a
-    >
-  </form>`;
+  const playground = withParameters('/playground', { key: namespacedName(apiKey.metadata), model: chosen });
+  return choiceForm(
+    {
+      action: keyPath(apiKey, 'use'),
+      id: 'use-model',
+      style: 'key-use-model',
+      button: 'Show',
+      others: html`<a class="button" href="${playground}">Open in playground</a>`,
+    },
+    selectField({
+      field: 'model',
+      label: 'Model',
+      value: chosen,
+      errors: [],
+      options: models.map(({ model }) => ({ value: model, label: model })),
+      short: false,
+    }),
+  );
 }

@@ -419,9 +419,8 @@ function curlOf(path, body) {
 }
 
 function fail(parent, words, before) {
-  const notice = Object.assign(document.createElement('div'), { className: 'notice bad' });
-  notice.setAttribute('role', 'alert');
-  notice.append(Object.assign(document.createElement('p'), { textContent: words }));
+  const notice = at('pg-error').content.firstElementChild.cloneNode(true);
+  notice.querySelector('p').textContent = words;
   parent.insertBefore(notice, before ?? null);
   say('');
 }

@@ -1,9 +1,10 @@
 /** [P] The playground's page; playground.js fills in the models and the answers. */
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { csrfField } from '../components/form.ts';
+import { postForm } from '../components/form.ts';
 import { notice } from '../components/notice.ts';
 import { pageHead } from '../components/page.ts';
+import { MAX_ID_LENGTH } from '../request-schema.ts';
 
 interface PlaygroundView {
   /** "namespace/name" of those that can be chosen. With many, they are searched. */
@@ -37,6 +38,13 @@ function renderNoGateway(): Html {
   );
 }
 
+const NEEDS_SCRIPTS = notice(
+  html`The playground needs scripts. Without them, a key’s page has calls to copy, under <a href="/keys">Use it</a>.`,
+);
+
+/** The script copies it for each error, and fills in the words. */
+const ERROR = notice('', { tone: 'bad', role: 'alert' });
+
 function renderForm({
   keys,
   chosen,
@@ -46,13 +54,8 @@ function renderForm({
   gatewayUrl,
   csrf,
 }: PlaygroundView & { readonly gatewayUrl: string }): Html {
-  return html`<noscript
-      ><div class="notice">
-        <p>
-          The playground needs scripts. Without them, a key’s page has calls to copy, under <a href="/keys">Use it</a>.
-        </p>
-      </div></noscript
-    >
+  return html`<noscript>${NEEDS_SCRIPTS}</noscript>
+    <template id="pg-error">${ERROR}</template>
     <div
       class="playground"
       id="playground"
@@ -60,62 +63,64 @@ function renderForm({
       data-model="${model}"
       data-by-second="${JSON.stringify(bySecond)}"
     >
-      <form class="form" id="playground-form" method="post" action="/playground/calls" autocomplete="off">
-        ${csrfField(csrf)} ${own ? renderOwnKey(keys) : renderKeys(keys, chosen)}
-        <div class="field">
-          <label for="pg-model">Model</label>
-          <select id="pg-model" disabled>
-            <option value="">Choose a key first</option>
-          </select>
-        </div>
-        <div class="field" id="pg-api-field">
-          <label for="pg-api">API</label>
-          <select id="pg-api">
-            <option value="/v1/chat/completions">Chat Completions (OpenAI)</option>
-            <option value="/v1/responses">Responses (OpenAI)</option>
-            <option value="/v1/messages">Messages (Anthropic)</option>
-          </select>
-        </div>
-        <div class="field short" id="pg-seconds-field" hidden>
-          <label for="pg-seconds">Seconds of video</label>
-          <input
-            id="pg-seconds"
-            type="number"
-            min="1"
-            max="600"
-            step="1"
-            value="4"
-            aria-describedby="pg-seconds-hint"
-          />
-          <p class="hint" id="pg-seconds-hint">Each is paid for. Providers make some lengths only.</p>
-        </div>
-        <details class="fold" id="pg-options">
-          <summary>More options</summary>
+      ${postForm(
+        { action: '/playground/calls', csrf, id: 'playground-form', autocomplete: 'off' },
+        html`${own ? renderOwnKey(keys) : renderKeys(keys, chosen)}
           <div class="field">
-            <label for="pg-system">System prompt</label>
-            <textarea id="pg-system" rows="3"></textarea>
+            <label for="pg-model">Model</label>
+            <select id="pg-model" disabled>
+              <option value="">Choose a key first</option>
+            </select>
           </div>
-          <div class="field short">
-            <label for="pg-limit">Output limit, in tokens</label>
-            <input id="pg-limit" type="number" min="1" max="1000000" step="1" value="1024" />
+          <div class="field" id="pg-api-field">
+            <label for="pg-api">API</label>
+            <select id="pg-api">
+              <option value="/v1/chat/completions">Chat Completions (OpenAI)</option>
+              <option value="/v1/responses">Responses (OpenAI)</option>
+              <option value="/v1/messages">Messages (Anthropic)</option>
+            </select>
           </div>
-        </details>
-      </form>
+          <div class="field short" id="pg-seconds-field" hidden>
+            <label for="pg-seconds">Seconds of video</label>
+            <input
+              id="pg-seconds"
+              type="number"
+              min="1"
+              max="600"
+              step="1"
+              value="4"
+              aria-describedby="pg-seconds-hint"
+            />
+            <p class="hint" id="pg-seconds-hint">Each is paid for. Providers make some lengths only.</p>
+          </div>
+          <details class="fold" id="pg-options">
+            <summary>More options</summary>
+            <div class="field">
+              <label for="pg-system">System prompt</label>
+              <textarea id="pg-system" rows="3"></textarea>
+            </div>
+            <div class="field short">
+              <label for="pg-limit">Output limit, in tokens</label>
+              <input id="pg-limit" type="number" min="1" max="1000000" step="1" value="1024" />
+            </div>
+          </details>`,
+      )}
       <div class="pg-talk">
         <div id="pg-answers" aria-live="off"></div>
-        <form class="form pg-prompt" id="pg-prompt" autocomplete="off">
-          <div class="field">
-            <label for="pg-text">Prompt</label>
-            <textarea id="pg-text" rows="3" required aria-describedby="pg-hint"></textarea>
-            <p class="hint" id="pg-hint">Ctrl or ⌘ and Enter sends it.</p>
-          </div>
-          <div class="form-actions">
-            <button type="submit" class="button primary" id="pg-send" disabled>Send</button>
-            <button type="button" class="button" id="pg-stop" hidden>Stop</button>
-            <button type="button" class="button plain" id="pg-new" hidden>New conversation</button>
-          </div>
-          <p class="vh" role="status" id="pg-status"></p>
-        </form>
+        ${postForm(
+          { action: '/playground/calls', csrf, id: 'pg-prompt', style: 'form pg-prompt', autocomplete: 'off' },
+          html`<div class="field">
+              <label for="pg-text">Prompt</label>
+              <textarea id="pg-text" rows="3" required aria-describedby="pg-hint"></textarea>
+              <p class="hint" id="pg-hint">Ctrl or ⌘ and Enter sends it.</p>
+            </div>
+            <div class="form-actions">
+              <button type="submit" class="button primary" id="pg-send" disabled>Send</button>
+              <button type="button" class="button" id="pg-stop" hidden>Stop</button>
+              <button type="button" class="button plain" id="pg-new" hidden>New conversation</button>
+            </div>
+            <p class="vh" role="status" id="pg-status"></p>`,
+        )}
       </div>
     </div>`;
 }
@@ -174,7 +179,7 @@ function renderKeySearch(keys: readonly string[], chosen: string | undefined): H
       id="pg-ref"
       list="pg-refs"
       value="${chosen ?? ''}"
-      maxlength="507"
+      maxlength="${MAX_ID_LENGTH}"
       placeholder="namespace/name"
       spellcheck="false"
       autocapitalize="none"

@@ -1,5 +1,5 @@
 /** [P] An account's status, as lists, filters and pages show it, computed from its current amounts. */
-import { conditionOf, currentReady, isCurrent, isUnderWay } from './conditions.ts';
+import { conditionOf, currentReady, isCurrent, isUnderWay, wordsOf } from './conditions.ts';
 import { isLow } from './low.ts';
 import type { Account, Condition } from '#crds/types.gen.ts';
 import { formatShortUsd, formatUsdDown } from '#web/format.ts';
@@ -74,7 +74,7 @@ function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
 function notAccepted(account: Account): Reason | undefined {
   const ready = currentReady(account);
   if (ready?.status !== 'False' || ready.reason === 'LimitReached' || isUnderWay(account)) return undefined;
-  return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
+  return ['NotAccepted', wordsOf(ready)];
 }
 
 function lowCredit(facts: AccountFacts): Reason | undefined {
@@ -117,5 +117,5 @@ function pending(ready: Condition | undefined): Reason | undefined {
   if (ready.status === 'True') return undefined;
   // credit was added after the condition was written
   if (ready.reason === 'LimitReached') return ['Pending', 'The added credit is on its way to the proxies.'];
-  return ['Pending', ready.message === '' ? ready.reason : ready.message];
+  return ['Pending', wordsOf(ready)];
 }

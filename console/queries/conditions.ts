@@ -17,6 +17,11 @@ export function currentReady(object: Conditioned): Condition | undefined {
   return ready && isCurrent(ready, object) ? ready : undefined;
 }
 
+/** What a condition says: its message, or its reason if the operator wrote none. */
+export function wordsOf({ message, reason }: Condition): string {
+  return message === '' ? reason : message;
+}
+
 /** Whether a condition refers to the current spec. */
 export function isCurrent(
   { observedGeneration = Infinity }: Condition,

@@ -1,7 +1,7 @@
 /** [P] What was spent today and this month, and what this month will cost at the pace of the last seven days. */
+import { monthStart } from '#ledger/periods.ts';
 import { addAll, NO_CALLS } from '../data/add-sums.ts';
 import type { SeriesSum, SpendingSum } from '../data/usage.ts';
-import { monthStart } from './usage-query.ts';
 
 export interface MonthSummary {
   readonly today: SpendingSum;

@@ -1,4 +1,5 @@
 /** [P] The options of a key form: groups with their models and ratios, and the accounts that the person may see. */
+import { compareText } from '#web/compare-text.ts';
 import { compareNames } from '#web/compare-text.ts';
 import type { Group, PriceCatalog } from '#crds/types.gen.ts';
 import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
@@ -37,7 +38,7 @@ export function groupsOfNamespaces(
   }
   return [...found.values()]
     .map(({ choice, onlyIn }) => (onlyIn.length === namespaces.length ? choice : { ...choice, onlyIn }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+    .sort((a, b) => compareText(a.name, b.name));
 }
 
 export interface GroupChoice {
@@ -99,7 +100,7 @@ export function groupChoices(
       models: [],
       warning: 'There is no such group.',
     });
-  return choices.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return choices.sort((a, b) => compareText(a.name, b.name));
 }
 
 /** The offers of all groups, computed once per state of the resources, because a gateway may have hundreds. */

@@ -2,7 +2,7 @@
  * [P] A key's status, as lists, filters, pages and exports show it. It is computed from the key's current spec and
  * amounts, because conditions follow them a moment later.
  */
-import { conditionOf, currentReady, isUnderWay } from './conditions.ts';
+import { conditionOf, currentReady, isUnderWay, wordsOf } from './conditions.ts';
 import { isLow } from './low.ts';
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
@@ -103,7 +103,7 @@ function notAccepted(apiKey: ApiKey): Reason | undefined {
   if (ready?.status !== 'False' || isMoney(ready) || isUnderWay(apiKey)) return undefined;
   // the condition may still refer to an earlier spec
   if (ready.reason === 'Disabled' || ready.reason === 'Expired') return undefined;
-  return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
+  return ['NotAccepted', wordsOf(ready)];
 }
 
 function refusedByAccount(
@@ -168,7 +168,7 @@ function pending(apiKey: ApiKey): Reason | undefined {
   if (!conditionOf(apiKey, 'Ready')) return ['Pending', 'The gateway has not looked at it yet.'];
   if (!ready || ready.reason === 'Disabled' || ready.reason === 'Expired' || isMoney(ready))
     return ['Pending', 'The latest change is on its way to the proxies.'];
-  return ready.status === 'True' ? undefined : ['Pending', ready.message === '' ? ready.reason : ready.message];
+  return ready.status === 'True' ? undefined : ['Pending', wordsOf(ready)];
 }
 
 function low(apiKey: ApiKey): Reason | undefined {

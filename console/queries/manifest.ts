@@ -17,6 +17,10 @@ export function manifestOf(object: Resource): string {
     ...(labels && Object.keys(labels).length > 0 && { labels }),
     ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
   };
-  const style = { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true } as const;
-  return dump({ apiVersion, kind, metadata, spec }, style);
+  return toYaml({ apiVersion, kind, metadata, spec });
+}
+
+/** A value as YAML, in the style of the project's manifests. */
+export function toYaml(value: unknown): string {
+  return dump(value, { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true });
 }

@@ -1,9 +1,10 @@
 /** [P] The query string of the month's report: which month (UTC), and what its lines are. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { monthStart } from '#ledger/periods.ts';
 import { queryText } from '../request-schema.ts';
 import type { MarginName } from '../data/usage.ts';
-import { monthStart, parseUsageQuery, USAGE_QUERY } from './usage-query.ts';
+import { parseUsageQuery, USAGE_QUERY } from './usage-query.ts';
 import type { UsagePageFilter } from './usage-query.ts';
 
 /** What a line can stand for. */

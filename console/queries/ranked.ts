@@ -1,4 +1,5 @@
 /** [P] The names of a split, the largest first: the first five by themselves, the others together. */
+import { compareText } from '#web/compare-text.ts';
 import { added, addAll, NO_CALLS } from '../data/add-sums.ts';
 import type { SeriesSum, SpendingSum } from '../data/usage.ts';
 import type { Measure } from './usage-query.ts';
@@ -25,7 +26,7 @@ export function rank(sums: readonly SeriesSum[], measure: Measure): Ranking {
     sum: addAll(some),
     byStart: byStart(some),
   }));
-  const sorted = named.sort((a, b) => compare(b, a, measure) || (a.name < b.name ? -1 : 1));
+  const sorted = named.sort((a, b) => compare(b, a, measure) || compareText(a.name, b.name));
   // a single leftover name is shown itself
   const top = sorted.slice(0, sorted.length === TOP + 1 ? TOP + 1 : TOP);
   const others = sorted.slice(top.length);

@@ -1,6 +1,7 @@
 /** [P] The query strings of Usage and of its calls: whose, when, which, and how they are shown. Times are UTC. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { monthStart } from '#ledger/periods.ts';
 import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus } from '#usage/record.ts';
 import type { SeriesKind } from '../data/usage.ts';
@@ -157,12 +158,6 @@ function boundsOf(range: RangeName, nowMs: number): Pick<Period, 'sinceMs' | 'un
 
 function rangeOf(text: string | undefined): RangeName {
   return RANGE_NAMES.find((name) => name === text) ?? DEFAULT_RANGE;
-}
-
-/** The first moment of a month: 0 is this one, -1 the last one, 1 the next one. */
-export function monthStart(nowMs: number, months: number): number {
-  const now = new Date(nowMs);
-  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1);
 }
 
 function endOfDay(ms: number): number {

@@ -62,6 +62,17 @@ export async function readScope({ person, deps }: Pick<PageRequest, 'person' | '
   };
 }
 
+/** Names of keys by uid. */
+export function keyNamesOf({ keys }: Pick<UsageScope, 'keys'>): Map<string, string> {
+  return new Map([...keys].map(([uid, { name }]) => [uid, name]));
+}
+
+/** The key's name, if the person sees the key but not its account. */
+export function loneKeyName({ keys }: Pick<UsageScope, 'keys'>, keyUid: string): string | undefined {
+  const key = keys.get(keyUid);
+  return key?.lone === true ? key.name : undefined;
+}
+
 /** The calls that a filter lets through, of those that are visible. */
 export function callQueryOf(
   scope: UsageScope,

@@ -1,20 +1,19 @@
 /** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
 import { Type } from 'typebox';
-import { usageCsv } from '#usage/csv.ts';
-import type { UsageCsv } from '#usage/csv.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { queryText } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
-import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../data/usage.ts';
+import type { CallPage, SpendingSums } from '../data/usage.ts';
 import { CALLS_PATH as PATH, periodText, renderFilterForm, shownParameters } from './filter-form.ts';
+import { callsFile } from '../queries/calls-csv.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
-import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import { callQueryOf, keyNamesOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { REFUSED, renderCallsTable } from '../components/calls-table.ts';
 import { seesMargins } from '../queries/margins.ts';
@@ -26,8 +25,6 @@ import { usageHead } from './head.ts';
 import { olderPager } from '../components/pager.ts';
 
 const PAGE_SIZE = 50;
-/** Characters of a download that are sent at once. */
-const PIECE = 32_768;
 const CALLS_QUERY = Type.Object({ ...USAGE_QUERY.properties, before: queryText() });
 
 type CallsRequest = PageRequest<{ readonly query: typeof CALLS_QUERY }>;
@@ -75,7 +72,6 @@ async function renderCalls(
   const { deps } = request;
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
-  const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
   return html`${renderRanges(PATH, query, {})}
     ${renderFilterForm({ path: PATH, query, scope, groups: await seenGroupNames(request), models, kept: {} })}
     ${renderMissing(page, query.sinceMs)}
@@ -87,11 +83,11 @@ async function renderCalls(
       page.calls.length === 0
         ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
         : renderCallsTable(page.calls, {
-            names,
+            names: keyNamesOf(scope),
             groups,
             made: outputLabelOf(deps),
             margins,
-            keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
+            keyOf: ({ keyUid }) => loneKeyName(scope, keyUid),
             showAccounts: scope.accounts.length > 1,
             from: withParameters(PATH, { ...shownParameters(query), before: before ?? '' }),
           })
@@ -113,31 +109,8 @@ async function downloadCalls(request: CallsRequest): Promise<HandlerResult> {
     nowMs,
   } = request;
   if (!usage) return showCalls(request);
-  const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
-  const content = csvOf(usage, asked, {
-    groups: groupNames(request.deps),
-    csv: usageCsv({ margins: await seesMargins(request) }),
-  });
-  return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content } };
-}
-
-interface CallsCsv {
-  readonly groups: ReadonlyMap<string, string>;
-  readonly csv: UsageCsv;
-}
-
-/** Account by account, so that no more than one batch is in memory; groups by the names that people know. */
-async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
-  let piece = csv.head;
-  for (const account of query.accounts) {
-    for await (const record of usage.records({ ...query, accounts: [account] })) {
-      piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
-      if (piece.length < PIECE) continue;
-      yield piece;
-      piece = '';
-    }
-  }
-  yield piece;
+  const query = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
+  return { file: await callsFile(request, 'calls.csv', { usage, query }) };
 }
 
 export const usageCallsRoutes: readonly ConsoleRoute[] = [

@@ -6,11 +6,11 @@ import type { Html } from '#web/html.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { MarginSum } from '#usage/tables.ts';
+import { addAllMargins } from '../data/add-sums.ts';
 import type { Margins, UsageStore } from '../data/usage.ts';
-import { filters, selectFilter, suggestedFilter } from '../components/filters.ts';
+import { filters, selectFilter } from '../components/filters.ts';
 import { renderLedgerNotice, renderMissing } from '../components/ledger-notice.ts';
-import { addAllMargins, marginColumns, marginOf, MARGINS_ADD_UP } from '../components/margin-columns.ts';
-import { notice } from '../components/notice.ts';
+import { marginColumns, marginOf, MARGINS_ADD_UP } from '../components/margin-columns.ts';
 import type { Column } from '../components/table.ts';
 import { table } from '../components/table.ts';
 import {
@@ -31,6 +31,8 @@ import { filterParameters } from '../queries/usage-query.ts';
 import { callQueryOf, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { withParameters } from '../paths.ts';
+import { callFilters, renderTruncated } from './filter-form.ts';
+import type { CallFilters } from './filter-form.ts';
 import { usageHead } from './head.ts';
 
 const PATH = '/usage/months';
@@ -109,8 +111,7 @@ function renderMonth(month: Month, { deps, nowMs }: MonthRequest): Html {
   const { query, names, groups, found, isFinal } = month;
   const csv = withParameters(`${PATH}.csv`, { ...filterParameters(query), ...monthParameters(query) });
   return html`${renderForm(query, { scope: names.scope, groups, models: modelNames(deps.resources().modelRoutes), nowMs })}
-    ${names.scope.truncated ? notice('You may see more accounts or keys than this page adds up. Choose an account.') : NOTHING}
-    ${renderMissing(found, query.sinceMs)}
+    ${renderTruncated(names.scope)} ${renderMissing(found, query.sinceMs)}
     <div class="bar-line">
       <p><b>${query.month}</b> · ${isFinal ? html`<span class="badge">Final</span>` : openWords(month, nowMs)}</p>
       <p><a href="${csv}">Download as CSV</a></p>
@@ -126,16 +127,11 @@ function openWords({ query, names, found }: Month, nowMs: number): string {
     : 'not final: calls of it are still running';
 }
 
-interface FormContext {
-  readonly scope: UsageScope;
-  readonly groups: ReadonlyMap<string, string>;
-  readonly models: readonly string[];
+interface FormContext extends Omit<CallFilters, 'query'> {
   readonly nowMs: number;
 }
 
-function renderForm(query: MonthQuery, { scope, groups, models, nowMs }: FormContext): Html {
-  const suggested = (label: string, name: 'account' | 'key' | 'model', suggestions: readonly string[]): Html =>
-    suggestedFilter({ label, name, value: query[name], suggestions });
+function renderForm(query: MonthQuery, { nowMs, ...choices }: FormContext): Html {
   const splits = MONTH_SPLITS.map((split) => [split, TITLES[split]] as const);
   const { uid, channel } = query;
   return filters({ action: PATH, label: 'Month', style: 'usage-filters', button: 'Show', kept: { uid, channel } }, [
@@ -152,10 +148,7 @@ function renderForm(query: MonthQuery, { scope, groups, models, nowMs }: FormCon
       options: [...splits, ['none', 'Nothing else']],
       chosen: query.by ?? 'none',
     }),
-    ...(scope.accounts.length > 1 ? [suggested('Account', 'account', scope.accounts)] : []),
-    suggested('Key', 'key', [...scope.keys.values()].map(({ id }) => id).sort()),
-    suggested('Model', 'model', models),
-    selectFilter({ label: 'Group', name: 'group', all: 'All', options: [...groups], chosen: query.group }),
+    ...callFilters({ query, ...choices }),
   ]);
 }
 

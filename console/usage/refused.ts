@@ -1,5 +1,6 @@
 /** The refused calls of all that a person may see: counted by account and reason, and the latest with their words. */
 import type { ActivityEntry, RefusalCount } from '#activity/activity.ts';
+import { compareText } from '#web/compare-text.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -13,7 +14,8 @@ import {
   refusalReason,
   renderCountTable,
   renderRefusedTable,
-  renderUnavailable,
+  renderUnread,
+  sumOf,
 } from '../components/refusals.ts';
 import { selectFilter } from '../components/filters.ts';
 import { seesMargins } from '../queries/margins.ts';
@@ -23,7 +25,7 @@ import type { Refusals } from '../queries/refusals.ts';
 import { seenGroupNames } from '../queries/seen-groups.ts';
 import { parseUsageQuery, USAGE_QUERY } from '../queries/usage-query.ts';
 import type { UsagePageQuery } from '../queries/usage-query.ts';
-import { callQueryOf, readScope } from '../queries/usage-scope.ts';
+import { callQueryOf, keyNamesOf, loneKeyName, readScope } from '../queries/usage-scope.ts';
 import type { UsageScope } from '../queries/usage-scope.ts';
 import { withParameters } from '../paths.ts';
 import { periodText, renderFilterForm, shownParameters } from './filter-form.ts';
@@ -90,8 +92,7 @@ interface Shown {
 }
 
 function renderRefusals(refusals: Refusals, { query, scope }: Shown): Html {
-  if (refusals === 'Missing') return notice('The console has not been told where refused calls are kept.');
-  if (refusals === 'Unavailable') return renderUnavailable();
+  if (typeof refusals === 'string') return renderUnread(refusals);
   const { counts, latest } = refusals;
   return html`${query.group === '' && query.channel === '' ? NOTHING : NO_GROUPS}
   ${renderCounts(
@@ -111,12 +112,11 @@ const NO_GROUPS = notice('A refused call has neither group nor channel, so these
 /** The counts know neither models nor hours, so they are left out where one of these is asked for. */
 function renderCounts(counts: readonly RefusalCount[], query: UsagePageQuery): Html {
   if (query.model !== '') return html`<p class="soft">Refused calls are counted by reason, and not by model.</p>`;
-  const calls = counts.reduce((sum, count) => sum + count.calls, 0);
   const accounts = [...Map.groupBy(counts, ({ account }) => account)]
-    .map(([account, some]) => ({ account, calls: some.reduce((sum, count) => sum + count.calls, 0) }))
-    .sort((a, b) => b.calls - a.calls || (a.account < b.account ? -1 : 1));
+    .map(([account, some]) => ({ account, calls: sumOf(some) }))
+    .sort((a, b) => b.calls - a.calls || compareText(a.account, b.account));
   return html`<div class="bar-line">
-      <p><b>${pluralize(calls, 'refused call')}</b> · ${periodText(query)}</p>
+      <p><b>${pluralize(sumOf(counts), 'refused call')}</b> · ${periodText(query)}</p>
     </div>
     ${
       accounts.length === 0
@@ -137,11 +137,8 @@ function renderAccount(account: string, query: UsagePageQuery): Html {
 
 function renderLatest(latest: readonly ActivityEntry[], { query, scope }: Shown): Html {
   return renderRefusedTable(latest, {
-    names: new Map([...scope.keys].map(([uid, { name }]) => [uid, name])),
-    keyOf: ({ keyUid }) => {
-      const key = scope.keys.get(keyUid);
-      return key?.lone === true ? key.name : undefined;
-    },
+    names: keyNamesOf(scope),
+    keyOf: ({ keyUid }) => loneKeyName(scope, keyUid),
     showAccounts: scope.accounts.length > 1,
     from: withParameters(PATH, { ...shownParameters(query), ...reasonParameter(query) }),
   });

@@ -5,7 +5,7 @@ import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { renderSwatch } from '../components/chart.ts';
 import { NO_CALLS } from '../data/add-sums.ts';
-import { periodText, renderFilterForm } from './filter-form.ts';
+import { periodText, renderFilterForm, renderTruncated } from './filter-form.ts';
 import type { MonthSummary } from '../queries/forecast.ts';
 import { filterOf, labelOf } from '../queries/names.ts';
 import type { Names } from '../queries/names.ts';
@@ -32,9 +32,8 @@ import {
   sumText,
   renderMonthSummary,
   callsPath,
-  renderUsageChart,
+  renderChart,
 } from '../components/usage-chart.ts';
-import { notice } from '../components/notice.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
 import { segments } from '../components/tabs.ts';
@@ -57,12 +56,7 @@ export function renderUsage(view: UsagePageView): Html {
   const kept = viewParameters(query);
   return html`${renderMonthSummary(view.figures)} ${renderRanges('/usage', query, kept)}
     ${renderFilterForm({ path: '/usage', query, scope: names.scope, groups, models, kept })}
-    ${
-      names.scope.truncated
-        ? notice('You may see more accounts or keys than this page adds up. Choose an account.')
-        : NOTHING
-    }
-    ${renderMissing(series, query.sinceMs)}
+    ${renderTruncated(names.scope)} ${renderMissing(series, query.sinceMs)}
     <div class="bar-line">
       <p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
       <p><a href="${callsPath(query)}">All calls</a></p>
@@ -70,7 +64,7 @@ export function renderUsage(view: UsagePageView): Html {
     ${
       ranking.all.calls === 0
         ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
-        : html`${renderSwitches(query, names)}${renderUsageChart(view)}${renderRanking(ranking, view)}`
+        : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`
     }`;
 }
 

@@ -21,7 +21,7 @@ import { facts } from '../components/facts.ts';
 export interface CallView {
   /** The account. */
   readonly ref: ObjectRef;
-  /** The person may read the account, and not one of its keys alone. */
+  /** The person may read the account; false: only one of its keys. */
   readonly seesAccount: boolean;
   /** The person may see routes, which channels lead to. */
   readonly seesRoutes: boolean;

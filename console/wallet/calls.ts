@@ -1,11 +1,10 @@
 /** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
-import { usageCsv } from '#usage/csv.ts';
-import type { UsageCsv } from '#usage/csv.ts';
 import { html } from '#web/html.ts';
 import { OBJECT } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import type { CallQuery, UsageStore } from '../data/usage.ts';
+import type { CallQuery } from '../data/usage.ts';
+import { callsFile } from '../queries/calls-csv.ts';
 import { outputLabelOf } from '../queries/output-label.ts';
 import { groupNames, modelNames } from '../queries/names.ts';
 import { seesMargins } from '../queries/margins.ts';
@@ -21,8 +20,6 @@ import { renderCalls } from './calls-view.ts';
 import { sumText } from '../components/usage-chart.ts';
 
 const PAGE_SIZE = 50;
-/** Characters of a download that are sent at once. */
-const PIECE = 32_768;
 /** Of a file's name: an account's may be longer than file systems and headers like. */
 const MAX_STEM_LENGTH = 150;
 
@@ -77,28 +74,8 @@ async function downloadCalls(request: CallsRequest): Promise<HandlerResult> {
   const { usage } = request.deps;
   if (!usage) return showCalls(request);
   const stem = `calls-${visible.ref.namespace}-${visible.ref.name}`.slice(0, MAX_STEM_LENGTH);
-  const content = csvOf(usage, queryOf(visible, parseCallFilter(request.query)), {
-    groups: groupNames(request.deps),
-    csv: usageCsv({ margins: await seesMargins(request) }),
-  });
-  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content } };
-}
-
-interface CallsCsv {
-  readonly groups: ReadonlyMap<string, string>;
-  readonly csv: UsageCsv;
-}
-
-/** Groups have the names that people know them by. */
-async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
-  let piece = csv.head;
-  for await (const record of usage.records(query)) {
-    piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
-    if (piece.length < PIECE) continue;
-    yield piece;
-    piece = '';
-  }
-  yield piece;
+  const query = queryOf(visible, parseCallFilter(request.query));
+  return { file: await callsFile(request, `${stem}.csv`, { usage, query }) };
 }
 
 function queryOf(visible: VisibleCalls, filter: CallListFilter): CallQuery {

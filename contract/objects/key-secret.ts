@@ -10,6 +10,8 @@ import type { SecretObject, SecretRef } from './resources.ts';
 export const KEY_ENTRY = 'apiKey';
 /** The longest key in characters. */
 export const LONGEST_KEY = 512;
+/** How many characters of a key may be shown: the length of `status.keyPrefix`. */
+export const KEY_PREFIX_LENGTH = 8;
 /** The label of a Secret that was created for an ApiKey; its value is the ApiKey's name. */
 export const KEY_LABEL = 'modelgateway.dev/api-key';
 /** The annotation with the rotation that made the key. */

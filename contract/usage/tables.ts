@@ -60,7 +60,7 @@ export interface DayTotal extends Omit<DaySum, 'day' | 'keyUid' | 'model'> {
   readonly name: string;
 }
 
-/** What calls of the same names were billed, and what they cost the platform. */
+/** The calls that share all of these names: what they were billed, and what they cost the platform. */
 export interface MarginSum extends MarginNames {
   readonly calls: number;
   /** Includes cached and written tokens. */
@@ -68,8 +68,8 @@ export interface MarginSum extends MarginNames {
   readonly outputTokens: number;
   readonly billedNanoUsd: bigint;
   /**
-   * The calls whose cost is known, and of these what was billed and what they cost. A failed call that was not billed
-   * is one of them, and cost nothing.
+   * The calls whose cost to the platform is known, what these were billed, and what they cost. A failed call that was
+   * not billed is one of them, at a cost of 0.
    */
   readonly known: { readonly calls: number; readonly billedNanoUsd: bigint; readonly upstreamNanoUsd: bigint };
 }
@@ -82,7 +82,7 @@ export interface MarginNames {
   readonly channel: string;
   readonly keyUid: string;
   readonly group: string;
-  /** As the record has them; "": there were none. */
+  /** In the record's format; "" if there were none. */
   readonly labels: string;
 }
 
@@ -104,7 +104,7 @@ const ORDER: Readonly<Record<CallOrder, string>> = {
 };
 const DAYS = 'account = :account AND day >= :fromDay AND day <= :toDay';
 
-/** A call that failed before it was billed cost the platform nothing. */
+/** Whether the cost to the platform is known: it is recorded, or nothing for a failed call that was not billed. */
 const COST_KNOWN = `(upstream_cost_nano_usd IS NOT NULL OR (status = 'Failed' AND cost_nano_usd = 0))`;
 
 /** The statements; tests check their query plans. */

@@ -34,8 +34,14 @@ export function compileStructure(root: SchemaNode): StructureCheck {
   const validate = ajv.compile(root);
   return (value) => {
     validate(value);
-    return (validate.errors ?? []).map((error) => toFieldError(error, root));
+    return withoutRepeats(validate.errors ?? []).map((error) => toFieldError(error, root));
   };
+}
+
+/** A time in another format violates the pattern of its field too. */
+function withoutRepeats(errors: readonly ErrorObject[]): ErrorObject[] {
+  const badFormats = new Set(errors.filter(({ keyword }) => keyword === 'format').map((error) => error.instancePath));
+  return errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !badFormats.has(instancePath));
 }
 
 function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
@@ -73,10 +79,23 @@ const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => st
   minimum: (error, path) =>
     invalid(error, `${path} in body should be greater than or equal to ${error.params['limit']}`),
   maximum: (error, path) => invalid(error, `${path} in body should be less than or equal to ${error.params['limit']}`),
-  pattern: (error, path) => invalid(error, `${path} in body should match '${error.params['pattern']}'`),
+  pattern: (error) => invalid(error, patternWords(String(error.params['pattern'])) ?? 'the field has another format'),
   format: (error, path) =>
-    invalid(error, `${path} in body must be of type ${error.params['format']}: ${redactedJson(error.data)}`),
+    invalid(error, error.params['format'] === 'date-time' ? DATE_TIME : `${path} must be an ${error.params['format']}`),
 };
+
+const DATE_TIME = 'must be a time such as 2027-01-01T00:00:00Z';
+/** What each pattern of the definitions means. An API server prints the pattern itself. */
+const PATTERN_WORDS: readonly (readonly [pattern: string, words: string])[] = [
+  ['^[0-9]{4}-[0-9]{2}-[0-9]{2}T', DATE_TIME],
+  ['^[0-9]{1,10}([.]', 'must be a number such as "1.25", with at most 10 digits before the point and 9 after it'],
+  ['^([0-8]?[0-9]{1,9}([.]', 'must be an amount in USD such as "1.25", at most 9000000000, with at most 9 decimals'],
+];
+
+/** What a pattern demands, in words; undefined for one that only statuses have. */
+export function patternWords(pattern: string): string | undefined {
+  return PATTERN_WORDS.find(([start]) => pattern.startsWith(start))?.[1];
+}
 
 function quotedList(values: readonly unknown[]): string {
   return values.map((value) => JSON.stringify(value)).join(', ');

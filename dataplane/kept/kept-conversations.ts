@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTurns } from '../turns.ts';
-import { noRoomFor, NotKept } from './kept-values.ts';
-import type { Keys, KeptValues } from './kept-values.ts';
+import { NotKept } from './kept-values.ts';
+import type { Keys, KeptValues, Reading } from './kept-values.ts';
 import type { KeptPlace } from './store.ts';
 
 /** A conversation of this size takes no more items and starts no more calls. */
@@ -23,12 +23,6 @@ export interface Changed<Result> {
   readonly result: Result;
 }
 
-interface Access {
-  readonly keys: Keys;
-  /** Is given the memory that reading takes, before anything is read, and may throw. */
-  readonly hold: (bytes: number) => void;
-}
-
 /** Each method rejects with LedgerUnavailable where the store does not answer. Conversations are JSON. */
 export class KeptConversations {
   readonly #values: Pick<KeptValues, 'put' | 'read' | 'delete'>;
@@ -41,13 +35,12 @@ export class KeptConversations {
 
   /** Rejects with NotKept where there is no room. */
   async create(place: KeptPlace, conversation: Uint8Array, keys: Keys): Promise<void> {
-    const refusal = await this.#values.put(place, conversation, { keys });
-    if (refusal && refusal !== 'Changed') throw noRoomFor(refusal);
+    await this.#values.put(place, conversation, { keys });
   }
 
   /** Undefined: the account has none with this id. */
-  async read(place: KeptPlace, access: Access): Promise<Buffer | undefined> {
-    return (await this.#values.read(place, access))?.plain;
+  async read(place: KeptPlace, reading: Reading): Promise<Buffer | undefined> {
+    return (await this.#values.read(place, reading))?.plain;
   }
 
   /**
@@ -56,19 +49,18 @@ export class KeptConversations {
    */
   async change<Result>(
     place: KeptPlace,
-    access: Access,
+    reading: Reading,
     change: (conversation: Buffer) => Promise<Changed<Result>>,
   ): Promise<Result | undefined> {
     const end = await this.#turns.take(`${place.account}\n${place.id}`);
     try {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         if (tries > 0) await sleep(Math.random() * MAX_WAIT_MS);
-        const found = await this.#values.read(place, access);
+        const found = await this.#values.read(place, reading);
         if (!found) return undefined;
         const { conversation, result } = await change(found.plain);
-        const refusal = await this.#values.put(place, conversation, { keys: access.keys, replaces: found.head });
-        if (!refusal) return result;
-        if (refusal !== 'Changed') throw noRoomFor(refusal);
+        const writing = { keys: reading.keys, replaces: found.head };
+        if (await this.#values.put(place, conversation, writing)) return result;
       }
       throw new NotKept('other calls changed the conversation all the while');
     } finally {

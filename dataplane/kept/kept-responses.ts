@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { KeptConversations } from './kept-conversations.ts';
-import { KeptValues, noRoomFor, NotKept } from './kept-values.ts';
+import { KeptValues, NotKept } from './kept-values.ts';
 import type { KeepingOptions, Keys } from './kept-values.ts';
 import type { KeptPlace } from './store.ts';
 
@@ -36,8 +36,7 @@ export class KeptResponses {
   /** Rejects with NotKept where it is too large or there is no room, and with LedgerUnavailable. */
   async keep(place: KeptPlace, kept: KeptResponse, keys: Keys): Promise<void> {
     if (kept.input.length + kept.response.length > MAX_KEPT_BYTES) throw new NotKept(TOO_LARGE);
-    const refusal = await this.#values.put(place, pack(kept), { keys });
-    if (refusal && refusal !== 'Changed') throw noRoomFor(refusal);
+    await this.#values.put(place, pack(kept), { keys });
   }
 
   /**

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { createAccountBox } from '../sealing/account-box.ts';
 import type { AccountBox } from '../sealing/account-box.ts';
 import { HEAD_BYTES } from './store.ts';
-import type { KeptPlace, KeptStore, NoRoom, NotPut } from './store.ts';
+import type { KeptPlace, KeptStore, NoRoom } from './store.ts';
 
 export interface KeepingOptions {
   readonly store: KeptStore;
@@ -32,18 +32,14 @@ const NO_ROOM: Readonly<Record<NoRoom, string>> = {
   StoreFull: 'the store of responses has no more room',
 };
 
-/** The error for a value that the store has no room for. */
-export function noRoomFor(reason: NoRoom): NotKept {
-  return new NotKept(NO_ROOM[reason]);
-}
-
 export interface ReadValue {
   readonly plain: Buffer;
   /** Tells it from what is kept later under the same id. */
   readonly head: Uint8Array;
 }
 
-interface Reading {
+/** What reading a value takes. */
+export interface Reading {
   readonly keys: Keys;
   /** Is given the memory that reading takes, before anything is read, and may throw. */
   readonly hold: (bytes: number) => void;
@@ -65,15 +61,19 @@ export class KeptValues {
     this.#clock = clock;
   }
 
-  /** Undefined: it is kept. */
-  async put(place: KeptPlace, plain: Uint8Array, { keys, replaces }: Writing): Promise<NotPut | undefined> {
+  /**
+   * Resolves with false if something else has taken the place of what it replaces, and it is not kept. Rejects with
+   * NotKept where there is no room.
+   */
+  async put(place: KeptPlace, plain: Uint8Array, { keys, replaces }: Writing): Promise<boolean> {
     const { store, days, maxBytes } = this.#options;
     const bytes = boxOf(place, keys).close(place.id, plain);
     const kept = { ...place, bytes, keepMs: days * DAY_MS, maxBytes, replaces };
     for (let puts = 1; ; puts++) {
       const refusal = await store.put({ ...kept, nowMs: this.#clock.nowMs() });
-      const mayFitLater = refusal === 'AccountFull' || refusal === 'StoreFull';
-      if (!mayFitLater || puts === MAX_PUTS) return refusal;
+      if (!refusal) return true;
+      if (refusal === 'Changed') return false;
+      if (refusal === 'TooLarge' || puts === MAX_PUTS) throw new NotKept(NO_ROOM[refusal]);
     }
   }
 

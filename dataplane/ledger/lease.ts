@@ -114,6 +114,7 @@ function changedProgress(
 function isSame(a: CallProgress, b: CallProgress): boolean {
   return (
     a.costNanoUsd === b.costNanoUsd &&
+    a.upstreamCostNanoUsd === b.upstreamCostNanoUsd &&
     a.usageSource === b.usageSource &&
     a.tokens.input === b.tokens.input &&
     a.tokens.cached === b.tokens.cached &&

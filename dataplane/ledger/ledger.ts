@@ -116,13 +116,13 @@ export interface HoldRequest {
   readonly progress: CallProgress;
 }
 
-/** `limit` has the least left; `availableNanoUsd` is what is free under all. */
+/** `limit` is the tightest one, under which `availableNanoUsd` is free. */
 export interface ShortHold extends SpentUnder {
   readonly outcome: 'Short';
   readonly availableNanoUsd: bigint;
 }
 
-/** What was spent under a limit. `span`: the window in which it counts; absent: it is a total. */
+/** What was spent under a limit, in its window `span`; without one, in total. */
 export interface SpentUnder {
   readonly limit: MoneyLimit;
   readonly spentNanoUsd: bigint;

@@ -79,9 +79,9 @@ export function isOfBatch(terms: string | undefined): boolean {
   return terms?.startsWith(BATCH_VERSION) === true;
 }
 
-/** Undefined if a version of the program or of Node wrote the text that this one cannot read. */
+/** The terms of a single call. Undefined if a version of the program or of Node wrote the text that this one cannot read. */
 export function decodeTerms(text: string): BillingTerms | undefined {
-  const stored = readStored(text, VERSION) ?? readStored(text, BATCH_VERSION);
+  const stored = readStored(text, VERSION);
   return stored && termsIn(stored);
 }
 

@@ -18,13 +18,14 @@ import { responseIn } from './keep-response.ts';
 
 const PARAM = 'conversation';
 
-interface Keeping {
+/** The conversations that the gateway keeps, and the keys for them. */
+export interface KeptAccess {
   readonly conversations: KeptConversations;
   readonly keys: Keys;
 }
 
 /** Undefined: the gateway keeps none. */
-export function keepingOf({ kept }: Pick<PipelineDeps, 'kept'>, { sealingKeys }: State): Keeping | undefined {
+export function keepingOf({ kept }: Pick<PipelineDeps, 'kept'>, { sealingKeys }: State): KeptAccess | undefined {
   return kept && sealingKeys && { conversations: kept.conversations, keys: sealingKeys.reveal() };
 }
 
@@ -118,23 +119,31 @@ function bytesOfAdding({ own, readingBytes }: ConversationTurn): number {
 
 /** Resolves once the turn is a part of its conversation. Never rejects: the client gets its response in any case. */
 export async function addTurn(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<void> {
-  const { id = '' } = record.turn ?? {};
+  const { turn, routed, received } = record;
+  if (!turn || !routed) return;
   try {
-    await add(deps, record, outcome);
+    await add(deps, { turn, routed, received }, outcome);
   } catch (error) {
-    deps.lostTurn(record.received.requestId, id, error);
+    deps.lostTurn(received.requestId, turn.id, error);
   } finally {
-    record.turn?.held.set(0);
+    turn.held.set(0);
     record.turn = undefined;
   }
 }
 
-async function add(deps: PipelineDeps, { turn, routed, received }: CallRecord, outcome: CallOutcome): Promise<void> {
-  const response = turn && responseIn(outcome);
-  const keeping = keepingOf(deps, deps.state.get());
-  if (turn && !response && outcome.kind === 'Streamed')
+/** A call that is a turn of a conversation. */
+interface Turn {
+  readonly turn: NonNullable<CallRecord['turn']>;
+  readonly routed: Routed;
+  readonly received: CallRecord['received'];
+}
+
+async function add(deps: PipelineDeps, { turn, routed, received }: Turn, outcome: CallOutcome): Promise<void> {
+  const response = responseIn(outcome);
+  if (!response && outcome.kind === 'Streamed')
     throw new NotKept('the response has no end that can be read, or is too large');
-  if (!turn || !routed || !response || !keeping) return;
+  const keeping = keepingOf(deps, deps.state.get());
+  if (!response || !keeping) return;
   const { conversations, keys } = keeping;
   const { key } = routed;
   const output = outputOf(response);

@@ -52,7 +52,7 @@ interface ConsoleSource {
   readonly consoleUrl?: (() => string | undefined) | undefined;
 }
 
-/** What the ledger says of a limit. */
+/** The funds under a limit, from the ledger's figures. */
 export function fundsUnder(
   { consoleUrl }: ConsoleSource,
   key: Pick<KeyState, 'namespace' | 'name' | 'account'>,
@@ -70,8 +70,8 @@ export function fundsUnder(
 }
 
 /**
- * Reads what was spent under the limits that have an amount: under those of the account, at one moment. Rejects with
- * LedgerUnavailable.
+ * Reads the funds under the limits that have an amount. The figures of the account's limits are of one moment. Rejects
+ * with LedgerUnavailable.
  */
 export async function readFunds(
   source: FundsSource,
@@ -79,13 +79,11 @@ export async function readFunds(
   limits: readonly MoneyLimit[],
 ): Promise<readonly Funds[]> {
   const limited = limits.filter(({ amountNanoUsd }) => amountNanoUsd !== null);
+  const ofKey = limited.filter(({ scope }) => scope === 'Key');
+  const ofAccount = limited.filter(({ scope }) => scope === 'Account');
   const spent = await Promise.all([
-    ...limited.filter(({ scope }) => scope === 'Key').map((quota) => readQuota(source, key, quota)),
-    readAccountLimits(
-      source,
-      key,
-      limited.filter(({ scope }) => scope === 'Account'),
-    ),
+    ...ofKey.map((quota) => readQuota(source, key, quota)),
+    readAccountLimits(source, key, ofAccount),
   ]);
   return spent.flat().map((each) => fundsUnder(source, key, each));
 }
@@ -94,12 +92,12 @@ async function readQuota(
   { ledger }: FundsSource,
   { uid, account }: Pick<KeyState, 'uid' | 'account'>,
   limit: MoneyLimit,
-): Promise<readonly SpentUnder[]> {
+): Promise<SpentUnder> {
   const { window, timeZone } = limit;
   const spending = await ledger.readKey(uid, { period: PERIOD_OF_WINDOW[window], timeZone }, account);
   const { spentNanoUsd, periodStartMs: startMs, resetsMs: endMs } = spending;
   const isTotal = startMs === null || endMs === null;
-  return [{ limit, spentNanoUsd, ...(!isTotal && { span: { startMs, endMs } }) }];
+  return { limit, spentNanoUsd, ...(!isTotal && { span: { startMs, endMs } }) };
 }
 
 async function readAccountLimits(
@@ -108,11 +106,11 @@ async function readAccountLimits(
   limits: readonly MoneyLimit[],
 ): Promise<readonly SpentUnder[]> {
   if (limits.length === 0) return [];
-  const calendar = limits.flatMap((limit) => windowOf(limit) ?? []);
-  const { spentNanoUsd, windows = [] } = await ledger.readAccount(account, calendar);
-  const inWindows = windows.values();
+  const windowed = limits.filter(({ window }) => window !== 'Total');
+  const asked = windowed.flatMap((limit) => windowOf(limit) ?? []);
+  const { spentNanoUsd, windows = [] } = await ledger.readAccount(account, asked);
   return limits.map((limit) => {
-    const current = windowOf(limit) && inWindows.next().value;
+    const current = windows[windowed.indexOf(limit)];
     return current ? { limit, spentNanoUsd: current.spentNanoUsd, span: current } : { limit, spentNanoUsd };
   });
 }

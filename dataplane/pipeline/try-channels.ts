@@ -109,7 +109,7 @@ interface Tried {
   readonly failed: FailedAttempts;
 }
 
-/** Notes the failure, too. */
+/** Records the failure, too. */
 function mayTryAnother(
   deps: PipelineDeps,
   { call }: Routed,

@@ -43,7 +43,7 @@ export function estimateInput(facts: ChatFacts, model: ModelTokens): number {
   return Math.min(boundInput(facts, model), text + (facts.images + facts.files) * model.imageTokens);
 }
 
-/** No tokenizer of audio makes more tokens of a second; Gemini's makes 32, and OpenAI's ten. Nobody speaks as fast. */
+/** More than any tokenizer makes of a second of audio (Gemini's 32, OpenAI's 10), or of the words spoken in it. */
 export const MAX_AUDIO_TOKENS_PER_SECOND = 50;
 
 /** Likely tokens of a text of so many bytes; not zero unless it is empty. */

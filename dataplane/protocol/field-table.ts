@@ -1,8 +1,8 @@
 /**
  * States how each field of a protocol is handled: it is converted, dropped because nothing is lost, or refused by name.
  * A few are omitted: something is lost, and the response names them. Clients and providers have such tables
- * (clients/<dialect>/table.ts, providers/<name>/table.ts), and docs/reference/protocols is generated from them: a reader can
- * read only the fields that its table calls converted, and a field that is in no table is refused.
+ * (clients/<dialect>/table.ts, providers/<name>/table.ts), and docs/reference/protocols is generated from them: a reader
+ * can read only the fields that its table calls converted, and a field that is in no table is refused.
  */
 import { isGiven } from './fields.ts';
 import type { JsonRecord } from './fields.ts';

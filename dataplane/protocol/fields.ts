@@ -34,6 +34,11 @@ export function utf8Bytes(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : 0;
 }
 
+/** The maximum size of what a text in base64 stands for. */
+export function base64Bytes(value: unknown): number {
+  return Math.ceil((utf8Bytes(value) * 3) / 4);
+}
+
 /** null counts as absent, as in both APIs. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;

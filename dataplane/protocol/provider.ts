@@ -1,7 +1,7 @@
 /**
  * Describes one kind of provider: credentials, headers, converters and errors. A kind is a folder
- * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/contributing/adding-a-provider.md explains how to add
- * one.
+ * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/contributing/adding-a-provider.md explains
+ * how to add one.
  */
 import type { ChatDialect, Dialect } from './call-facts.ts';
 import type { CostFields } from './cost-fields.ts';

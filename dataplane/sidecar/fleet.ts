@@ -2,6 +2,7 @@
  * Connections to the fleet: one undici pool of HTTP/1.1 keep-alive connections without pipelining. Each connection is
  * replaced after some minutes, so that proxies that have joined the fleet get their share.
  */
+import type { Duplex } from 'node:stream';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { parseBaseUrl } from '../upstream/address.ts';
@@ -18,6 +19,8 @@ export interface FleetConnection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Trusts only these certificate authorities (PEM) from now on; undefined: Node's own. Running requests continue. */
   trust(authorities: string | undefined): void;
+  /** Counts a connection that was upgraded, and that the pool no longer knows, as busy until it is closed. */
+  countUpgraded(socket: Duplex): void;
   connections(): { readonly busy: number; readonly idle: number };
   /** Resolves when the running requests have ended. */
   close(): Promise<void>;
@@ -37,6 +40,7 @@ const RESPONSE_TIMEOUT_MS = 86_400_000;
 export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
   const address = parseBaseUrl(url);
   const closing = new Set<Promise<void>>();
+  const upgraded = new Set<Duplex>();
   let trusted: string | undefined;
   let pool = openPool(address, trusted);
   const retire = (old: Pool): void => {
@@ -56,9 +60,14 @@ export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
       retire(pool);
       pool = openPool(address, authorities);
     },
+    countUpgraded(socket) {
+      upgraded.add(socket);
+      // 'close' is emitted once
+      socket.on('close', () => upgraded.delete(socket));
+    },
     connections() {
       const { connected, free } = pool.stats;
-      return { busy: connected - free, idle: free };
+      return { busy: connected - free + upgraded.size, idle: free };
     },
     async close() {
       retire(pool);

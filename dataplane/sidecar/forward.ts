@@ -147,7 +147,12 @@ function send(
     signal,
     onHead: observe.head,
     onBytes: (bytes) => observe.bytes('to_app', bytes),
-    relay: upgrade && ((socket) => relayUpgrade(upgrade, socket, { onBytes: observe.bytes })),
+    relay:
+      upgrade &&
+      ((socket) => {
+        fleet.countUpgraded(socket);
+        return relayUpgrade(upgrade, socket, { onBytes: observe.bytes });
+      }),
   });
   if (signal.aborted) return exchange.outcome;
   fleet.dispatch(

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { checkSize, keepingOf, roomErrorOf, runConversationWork } from '../pipeline/conversation-turn.ts';
+import type { KeptAccess } from '../pipeline/conversation-turn.ts';
 import { withLimits } from '../pipeline/free-request.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
 import { clientErrorOf } from '../pipeline/route.ts';
@@ -77,13 +78,11 @@ export function requestOwnConversation(
   });
 }
 
-type Keeping = NonNullable<ReturnType<typeof keepingOf>>;
-
 /** Runs the work within the caller's limits. Undefined: there is no such item. */
 async function serve(
   deps: PipelineDeps,
   { requestId, key, errorDialect }: ConversationRequest,
-  work: (keeping: Keeping) => Promise<Uint8Array | undefined>,
+  work: (kept: KeptAccess) => Promise<Uint8Array | undefined>,
 ): Promise<ConversationResponse> {
   const state = deps.state.get();
   const keeping = keepingOf(deps, state);

@@ -1,7 +1,7 @@
 /** Adds one finished call to the metrics. */
 import type { TokenCounts } from '#price/tokens.ts';
 import { isSent, reportedEndpoint } from './call-report.ts';
-import type { AttemptReport, CallReport } from './call-report.ts';
+import type { AttemptReport, CallReport, SessionResponse } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';
 import { usd } from './metric-table.ts';
 import type { METRICS } from './metric-table.ts';
@@ -58,12 +58,7 @@ function observeGenAi(metrics: ProxyMetrics, report: CallReport): void {
   const { endpoint, model, attempts, errorCode = '', durationMs, billing } = report;
   const { operation } = reportedEndpoint(endpoint);
   if (operation === undefined || model === undefined) return;
-  const protocol = attempts.at(-1)?.protocol;
-  const labels = {
-    gen_ai_operation_name: operation,
-    gen_ai_provider_name: protocol ? PROVIDERS[protocol] : '',
-    gen_ai_request_model: model,
-  };
+  const labels = labelsOf({ operation, model, protocol: attempts.at(-1)?.protocol });
   metrics.gen_ai_server_request_duration_seconds.observe({ ...labels, error_type: errorCode }, durationMs / 1000);
   if (billing) {
     const { input, cached, cacheWrite5m, cacheWrite1h, output } = billing.tokens;
@@ -76,13 +71,46 @@ function observeGenAi(metrics: ProxyMetrics, report: CallReport): void {
 
 type GenAiLabels = Record<'gen_ai_operation_name' | 'gen_ai_provider_name' | 'gen_ai_request_model', string>;
 
+interface Asked {
+  readonly operation: string;
+  readonly model: string;
+  readonly protocol: AttemptReport['protocol'] | undefined;
+}
+
+function labelsOf({ operation, model, protocol }: Asked): GenAiLabels {
+  return {
+    gen_ai_operation_name: operation,
+    gen_ai_provider_name: protocol ? PROVIDERS[protocol] : '',
+    gen_ai_request_model: model,
+  };
+}
+
+/** The responses of a session have times of their own. */
 function observeStream(metrics: ProxyMetrics, labels: GenAiLabels, report: CallReport): void {
-  const { stream, durationMs, firstByteMs, billing } = report;
-  if (!stream || firstByteMs === undefined) return;
-  metrics.gen_ai_server_time_to_first_token_seconds.observe(labels, firstByteMs / 1000);
-  const laterTokens = (billing?.tokens.output ?? 0) - 1;
+  const { endpoint, stream, durationMs, firstByteMs, billing } = report;
+  if (!stream || endpoint === 'realtime') return;
+  observeTokens(metrics, labels, { durationMs, firstOutputMs: firstByteMs, outputTokens: billing?.tokens.output ?? 0 });
+}
+
+/** Adds a response of a realtime session to the metrics of streams. */
+export function observeResponse(metrics: ProxyMetrics, response: SessionResponse): void {
+  const { operation } = reportedEndpoint('realtime');
+  if (operation !== undefined) observeTokens(metrics, labelsOf({ ...response, operation }), response);
+}
+
+type TokenTimes = Pick<SessionResponse, 'durationMs' | 'firstOutputMs' | 'outputTokens'>;
+
+function observeTokens(
+  metrics: ProxyMetrics,
+  labels: GenAiLabels,
+  { durationMs, firstOutputMs, outputTokens }: TokenTimes,
+): void {
+  if (firstOutputMs === undefined) return;
+  metrics.gen_ai_server_time_to_first_token_seconds.observe(labels, firstOutputMs / 1000);
+  const laterTokens = outputTokens - 1;
   if (laterTokens <= 0) return;
-  metrics.gen_ai_server_time_per_output_token_seconds.observe(labels, (durationMs - firstByteMs) / 1000 / laterTokens);
+  const seconds = (durationMs - firstOutputMs) / 1000;
+  metrics.gen_ai_server_time_per_output_token_seconds.observe(labels, seconds / laterTokens);
 }
 
 function observeAttempts(metrics: ProxyMetrics, attempts: readonly AttemptReport[]): void {

@@ -154,9 +154,22 @@ export interface JobEnd {
   readonly billing?: NonNullable<CallReport['billing']>;
 }
 
+/** A response of a realtime session, which is one call with many responses. */
+export interface SessionResponse {
+  readonly model: string;
+  readonly protocol: AttemptReport['protocol'];
+  readonly outputTokens: number;
+  /** From its beginning at the provider to its end. */
+  readonly durationMs: number;
+  /** From its beginning to its first output; undefined: nothing has come of it. */
+  readonly firstOutputMs: number | undefined;
+}
+
 export interface CallTelemetry {
   /** Called once for each call. */
   finished(report: CallReport): void;
+  /** Called once for each response of a session that has ended. */
+  responded(response: SessionResponse): void;
   /** Called once for each job, when its end is known. */
   jobEnded(end: JobEnd): void;
   /** Called at most once for each call, after `finished` without billing. */

@@ -34,13 +34,15 @@ export const METRICS = {
     type: 'histogram',
     labels: GEN_AI,
     buckets: FIRST_TOKEN_SECONDS,
-    help: "Time from a streamed call's arrival to the first byte of its response.",
+    help:
+      "Time from a streamed call's arrival to the first byte of its response; in realtime sessions, from a response's " +
+      'beginning at the provider to its first output.',
   },
   gen_ai_server_time_per_output_token_seconds: {
     type: 'histogram',
     labels: GEN_AI,
     buckets: PER_TOKEN_SECONDS,
-    help: 'Time per output token of a streamed call after the first one.',
+    help: 'Time per output token of a streamed call, or of a response in a realtime session, after the first one.',
   },
   gen_ai_client_token_usage: {
     type: 'histogram',

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { every } from '../clock.ts';
 import type { LedgerGauges } from '../ledger/ledger.ts';
-import { observeBilling, observeCall } from './call-metrics.ts';
+import { observeBilling, observeCall, observeResponse } from './call-metrics.ts';
 import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
 import { createSeriesSweep } from './departed-series.ts';
 import type { Configured } from './departed-series.ts';
@@ -48,6 +48,7 @@ export interface Metrics {
   /** The page for a scrape. */
   scrape(): Promise<string>;
   call(report: CallReport): void;
+  responded: CallTelemetry['responded'];
   billedLate(late: LateBilling): void;
   jobEnded(end: Pick<JobEnd, 'model' | 'group' | 'end' | 'billing'>): void;
   ledger: CallTelemetry['ledger'];
@@ -87,6 +88,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       observeCall(metrics, report);
       keyTimeouts.observe(report);
     },
+    responded: (response) => observeResponse(metrics, response),
     billedLate: (late) => observeBilling(metrics, late),
     jobEnded({ model, group, end, billing }) {
       metrics.modelgateway_jobs_ended_total.inc({ model, group, end });

@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.ts';
  * record keeps the recent calls that owners of keys see
  */
 export function createCallTelemetry(
-  metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>,
+  metrics: Pick<Metrics, 'call' | 'responded' | 'billedLate' | 'ledger' | 'jobEnded'>,
   log: Logger,
   record?: CallTelemetry['finished'],
 ): CallTelemetry {
@@ -29,6 +29,7 @@ export function createCallTelemetry(
       if (end.end !== 'GivenUp') log.info(fields, 'job ended');
       else log.warn(fields, 'stopped polling a job: its result is unknown, and it stays billed');
     },
+    responded: metrics.responded,
     ledger: metrics.ledger,
   };
 }

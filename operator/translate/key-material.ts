@@ -8,6 +8,7 @@ import type { Finding } from '../status/findings.ts';
 import {
   KEY_ENTRY,
   KEY_LABEL,
+  KEY_PREFIX_LENGTH,
   LONGEST_KEY,
   isCreatedFor,
   previousKeysOf,
@@ -19,7 +20,6 @@ import type { SecretObject } from '#objects/resources.ts';
 
 const PREFIX = 'sk-';
 const SHORTEST_KEY = 32;
-const SHOWN_CHARACTERS = 8;
 const NO_PREVIOUS: readonly PreviousKey[] = [];
 
 /** A key that is valid. */
@@ -76,7 +76,7 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
   return {
     state: 'Present',
     sha256: hash('sha256', key, 'hex'),
-    prefix: key.slice(0, SHOWN_CHARACTERS),
+    prefix: key.slice(0, KEY_PREFIX_LENGTH),
     rotation: generated ? rotationOf(secret) : undefined,
     previous: generated ? previousKeysOf(secret, nowMs) : NO_PREVIOUS,
     isVerified: secret.live !== undefined,

@@ -142,7 +142,6 @@ for (const page of [
   '/usage?by=group',
   '/usage/calls',
   '/models',
-  '/prices',
 ]) {
   let bytes = 0;
   const first = await timed(async () => {

@@ -269,7 +269,7 @@ for (const [who, token] of Object.entries(names)) {
     '/wallet/team-0/main',
     '/wallet/team-0/main/calls',
     '/wallet/team-0/main/calls?status=Failed',
-    '/prices',
+    '/models',
   ]) {
     let bytes = 0;
     const first = await timed(async () => {

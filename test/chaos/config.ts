@@ -97,7 +97,7 @@ export interface Config {
 export type Edit =
   | { readonly kind: 'limit'; readonly key: KeyName; readonly addNanoUsd: bigint }
   | { readonly kind: 'credit'; readonly account: AccountName; readonly addNanoUsd: bigint }
-  /** `limit`: the position of the limit that changes; beyond the last one, nothing does. */
+  /** `limit`: the index of the limit that changes; beyond the last one, none changes. */
   | {
       readonly kind: 'account limit';
       readonly account: AccountName;
@@ -271,7 +271,8 @@ export function manifestsOf(config: Config): Record<string, string> {
   };
 }
 
-function head(kind: string, name: string, namespace = ''): string {
+/** The beginning of an object's manifest. `namespace`: ", namespace: NAME". */
+export function head(kind: string, name: string, namespace = ''): string {
   return `apiVersion: modelgateway.dev/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}${namespace}}\n`;
 }
 

@@ -31,6 +31,11 @@ export interface Happened {
   readonly violations: string[];
 }
 
+/** Whether a gateway was killed, stood still, or was told to end. */
+export function isDisturbed({ kills, pauses, drains }: Happened): boolean {
+  return kills.length + pauses.length + drains.length > 0;
+}
+
 export function nothingSince(version: Version): Happened {
   return { versions: [version], kills: [], pauses: [], drains: [], violations: [] };
 }

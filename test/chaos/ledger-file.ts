@@ -63,6 +63,10 @@ export function uidOf(name: KeyName): string {
   return `team/${name}`;
 }
 
+export function sumOfCosts(records: readonly LedgerRecord[]): bigint {
+  return records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n);
+}
+
 /** Records after `afterSeq`, in the order of settlement. */
 export function readRecords(dataDir: string, afterSeq: number): LedgerRecord[] {
   const ledger = readLedgerOnDisk(join(dataDir, 'ledger.db'), afterSeq);

@@ -6,6 +6,7 @@
 import { ACCOUNT_NAMES, CHANNELS, CHEAP_GROUP_RATES, KEY_NAMES, KEYS, MEASURES } from './config.ts';
 import type { AccountName, ChannelName, Config, KeyName, Measure, RateLimits } from './config.ts';
 import type { CallLog } from './client.ts';
+import { isDisturbed } from './happened.ts';
 import type { LedgerRecord } from './ledger-file.ts';
 import { estimatedInput } from './oracle.ts';
 import type { Attempt } from './provider-process.ts';
@@ -150,7 +151,7 @@ const SHORT = /API key('s account)? may use (\d+) requests per minute, of which 
  * none. Faults leave what was taken without an answer, so that only rounds without any are checked.
  */
 export function refusedAsShort({ calls, attempts, earlier, happened }: Evidence): string[] {
-  if (happened.kills.length + happened.pauses.length + happened.drains.length > 0) return [];
+  if (isDisturbed(happened)) return [];
   const sent = new Set(attempts.map(({ asked: { n } }) => n));
   const mayCount = new Set([
     ...earlier,

@@ -262,7 +262,8 @@ export function restOf(tokens: Tokens, requests: readonly ListedRequest[]): Toke
   );
 }
 
-function rounded(numerator: bigint, denominator: bigint): bigint {
+/** A quotient, rounded half up. */
+export function rounded(numerator: bigint, denominator: bigint): bigint {
   return (2n * numerator + denominator) / (2n * denominator);
 }
 

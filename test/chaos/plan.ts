@@ -55,7 +55,7 @@ export interface CallPlan {
 export interface RoundPlan {
   readonly seed: number;
   readonly round: number;
-  /** Limits and credits are what may be spent beyond what is spent at the start of the round, in its windows. */
+  /** Limits and credits do not include what is spent before the round, in total or in the current window. */
   readonly config: Config;
   readonly calls: readonly CallPlan[];
 }
@@ -128,7 +128,7 @@ function planConfig(dice: Dice): Config {
   };
 }
 
-/** `nanoUsd`: of a short day; longer windows have more. */
+/** `nanoUsd`: the limit of a short day; longer windows have higher limits. */
 function planLimits(dice: Dice, nanoUsd: bigint): readonly AccountLimit[] {
   const windows = [...ACCOUNT_WINDOWS.map(({ kind: window, timeZone }) => ({ window, timeZone })), TOTAL];
   return windows

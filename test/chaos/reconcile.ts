@@ -6,6 +6,7 @@ import { CHANNELS, CHEAP_GROUP_MOST, KEY_NAMES, KEYS, keyString, PROVIDER_SECRET
 import type { ChannelName, Config, KeyName } from './config.ts';
 import type { CallLog } from './client.ts';
 import type { Fate } from './fate.ts';
+import { isDisturbed } from './happened.ts';
 import type { Happened } from './happened.ts';
 import { inForce, judge } from './judge.ts';
 import type { Case } from './judge.ts';
@@ -197,7 +198,7 @@ interface Circumstances {
 
 /** The possible statuses, and what must have happened for each. */
 const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
-  0: ({ call, happened }) => call.left || wasDisturbed(happened),
+  0: ({ call, happened }) => call.left || isDisturbed(happened),
   200: () => true,
   400: ({ call: { plan }, fates }) =>
     plan.fault === 'broken JSON' || fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
@@ -207,10 +208,10 @@ const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
   408: ({ happened }) => happened.pauses.length > 0,
   429: () => true,
   // the ledger was away for so long that the gateway ended the call, and says that it will be billed
-  500: ({ call: { said }, happened }) => wasDisturbed(happened) && /will be billed/.test(said),
+  500: ({ call: { said }, happened }) => isDisturbed(happened) && /will be billed/.test(said),
   502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
   503: ({ call: { plan }, fates, happened }) =>
-    wasDisturbed(happened) || (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
+    isDisturbed(happened) || (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
   529: ({ call: { plan }, fates }) => plan.path === '/v1/messages' && fates.some(isOverloaded),
 };
 
@@ -228,11 +229,6 @@ const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set([
 
 function isOverloaded(fate: Fate): boolean {
   return fate.kind === 'refusal' ? fate.status === 529 : fate.kind === 'answer' && fate.broken?.how === 'error event';
-}
-
-/** It was killed, stood still, or was told to end. */
-function wasDisturbed({ kills, pauses, drains }: Happened): boolean {
-  return kills.length + pauses.length + drains.length > 0;
 }
 
 function wasChanged(key: KeyName, { versions }: Happened): boolean {

@@ -4,8 +4,9 @@
  */
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { windowOf } from '#ledger/periods.ts';
 import { balance, keysTell } from './balance.ts';
-import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, keyString } from './config.ts';
+import { ACCOUNT_NAMES, KEY_NAMES, keyString } from './config.ts';
 import type { AccountLimit, AccountName, Config, KeyName } from './config.ts';
 import { send } from './client.ts';
 import type { CallLog } from './client.ts';
@@ -26,7 +27,7 @@ import type { SessionEvidence } from './sessions/judge.ts';
 import { isOfSession, playSessions, sessionBalance, sessionEvidence } from './sessions/play.ts';
 import { keepsBooks } from './store.ts';
 import type { LedgerKind } from './store.ts';
-import { contradictedWindows, isShort, windowOfKey } from './windows.ts';
+import { contradictedWindows, isShort, spentUnder, windowOfKey } from './windows.ts';
 import type { World } from './world.ts';
 
 export interface RoundResult {
@@ -141,7 +142,7 @@ function beganAnew({ ledger, happened: { kills, drains } }: World): readonly num
   return ledger === 'file' ? [...kills, ...drains.flatMap(({ fromMs, toMs }) => [fromMs, toMs])] : [];
 }
 
-/** A store that was emptied counts too much in a window until the next one that it sees the beginning of. */
+/** Since when the ledger knows all windows; a store that was emptied overcounts those that began before. */
 function knownSince({ ledger }: World, beganMs: number): number {
   return keepsBooks(ledger) ? beganMs : Infinity;
 }
@@ -159,18 +160,16 @@ async function longStop(
   await world.stop(member, { ms: LONG_STOP_MS, thenKill: false });
 }
 
-/** Limits are beyond what is spent already in windows that are not short, and key strings are new ones. */
+/** Adds what is already spent to the limits, except in short windows, and makes new key strings. */
 async function absolute(config: Config, world: World): Promise<Config> {
   const tally = world.rounds === 0 ? undefined : await world.books.tally();
   const spentBy = (name: KeyName): bigint => {
     const window = windowOfKey(name);
     return tally && !(window && isShort(window)) ? tally.spent[name] : 0n;
   };
-  const spentUnder = (account: AccountName, { window, timeZone }: AccountLimit): bigint => {
-    if (!tally || window === 'Total') return tally?.accountSpent[account] ?? 0n;
-    const index = ACCOUNT_WINDOWS.findIndex((each) => each.kind === window && each.timeZone === timeZone);
-    const told = tally.accountWindows[account][index];
-    return isShort({ kind: window, timeZone }) ? 0n : (told?.spentNanoUsd ?? 0n);
+  const spentBefore = (account: AccountName, limit: AccountLimit): bigint => {
+    const window = windowOf(limit);
+    return tally && !(window && isShort(window)) ? spentUnder(tally, account, limit) : 0n;
   };
   const rotation = 100 * world.rounds++;
   return {
@@ -184,7 +183,7 @@ async function absolute(config: Config, world: World): Promise<Config> {
       };
     }),
     accountLimits: byName(ACCOUNT_NAMES, (name) =>
-      config.accountLimits[name].map((limit) => ({ ...limit, nanoUsd: limit.nanoUsd + spentUnder(name, limit) })),
+      config.accountLimits[name].map((limit) => ({ ...limit, nanoUsd: limit.nanoUsd + spentBefore(name, limit) })),
     ),
     creditsNanoUsd: byName(ACCOUNT_NAMES, (name) => config.creditsNanoUsd[name] + (tally?.accountSpent[name] ?? 0n)),
   };

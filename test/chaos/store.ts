@@ -3,6 +3,7 @@
  * Cluster, or the file of a single gateway. `members` is the number of gateways.
  */
 import { bucketBases, bucketOf, parseValkeyUrl } from '../../dataplane/ledger/valkey/location.ts';
+import { loseHolds } from '../support/lose-holds.ts';
 import { startValkeyCluster, whenFormed } from '../support/valkey-cluster.ts';
 import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
@@ -23,8 +24,8 @@ export function keepsBooks(ledger: LedgerKind): boolean {
   return ledger !== 'forgetful';
 }
 
-/** What a store loses of an owner: its totals, what its windows are told from, or both. */
-export const LOST_BALANCES = ['totals', 'windows', 'both'] as const;
+/** What a store loses of a key or an account: its totals, the marks of its windows, both, or the holds of its bucket. */
+export const LOST_BALANCES = ['totals', 'windows', 'both', 'holds'] as const;
 export type LostBalance = (typeof LOST_BALANCES)[number];
 
 export interface Store extends AsyncDisposable {
@@ -36,7 +37,7 @@ export interface Store extends AsyncDisposable {
   flags(member: number): readonly string[];
   /** A network that a fault of this member disturbs. */
   network(member: number): Network;
-  /** Deletes the balance of a key or an account, or its marks, or both, and nothing else. */
+  /** Deletes this of a key or an account, and no copy. */
   loseBalance(owner: KeyName | AccountName, what: LostBalance): Promise<void>;
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;
@@ -136,11 +137,14 @@ async function loseBalance(
   const key = KEY_NAMES.find((name) => name === owner);
   const account = `team/${key ? KEYS[key].account : owner}`;
   const bases = bucketBases(parseValkeyUrl(url));
-  const base = bases[bucketOf(account, bases.length)];
+  const base = bases[bucketOf(account, bases.length)] ?? '';
   const name = key ? `k:${uidOf(key)}` : `a:${account}`;
-  const names = { totals: [base + name], windows: [`${base}w:${name}`], both: [base + name, `${base}w:${name}`] }[what];
+  const [totals, windows] = [base + name, `${base}w:${name}`];
+  const names = { totals: [totals], windows: [windows], both: [totals, windows], holds: [] }[what];
+  const lose = (node: ValkeyServer): Promise<unknown> =>
+    what === 'holds' ? loseHolds(node, base) : node.command('DEL', ...names);
   // in a Cluster one node has it; a server that is down may come back with it
-  await Promise.all(nodes.map((node) => node.command('DEL', ...names).catch(() => undefined)));
+  await Promise.all(nodes.map((node) => lose(node).catch(() => undefined)));
 }
 
 function pick(networks: readonly Network[]): (member: number) => Network {

@@ -3,6 +3,7 @@ import type { BillLine } from '#price/bill.ts';
 import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
 import { isStored } from './kept.ts';
+import { sumOfCosts } from './ledger-file.ts';
 import type { LedgerRecord } from './ledger-file.ts';
 import type { RoundResult } from './round.ts';
 import { seenHolds } from './watch.ts';
@@ -66,7 +67,7 @@ export function summarise({
       edits: happened.versions.length - 1,
       samples: samples.length,
     },
-    spentNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
+    spentNanoUsd: sumOfCosts(records),
     unbilledNanoUsd: records.reduce((sum, { unbilledNanoUsd }) => sum + unbilledNanoUsd, 0n),
     mostHeldNanoUsd: samples.reduce((most, { tally: { accountHeld } }) => {
       const held = accountHeld.shared + accountHeld.own;

@@ -56,7 +56,7 @@ interface Limited {
   readonly used: (tally: Tally) => Used;
 }
 
-/** What is spent and held, and when the window of the limit began; undefined: it is a total. */
+/** What is spent and held, in the window that began at `startMs`; without it, in total. */
 interface Used {
   readonly nanoUsd: bigint;
   readonly startMs?: number;
@@ -105,18 +105,21 @@ export function overspent(
       );
       if (limits.includes(null)) return [];
       const used = limited.used(sample.tally);
-      const usedBefore = before ? limited.used(before.tally) : { ...used, ...(used.startMs === undefined && NOTHING) };
       const most = limits.reduce<bigint>(
         (largest, limit) => (limit !== null && limit > largest ? limit : largest),
-        usedBefore.startMs === used.startMs ? usedBefore.nanoUsd : 0n,
+        usedBefore(used, before && limited.used(before.tally)),
       );
       return used.nanoUsd > most ? [`${limited.name} has spent and holds ${used.nanoUsd}, of ${most}`] : [];
     }),
   );
 }
 
-/** A total has room at the beginning; in a window, an earlier round may have spent more than this one may. */
-const NOTHING: Used = { nanoUsd: 0n };
+/** What was used in the same window, or in total, at the sample before. */
+function usedBefore(used: Used, before: Used | undefined): bigint {
+  // an earlier round may have used more of the window than this one's limits allow
+  if (!before) return used.startMs === undefined ? 0n : used.nanoUsd;
+  return before.startMs === used.startMs ? before.nanoUsd : 0n;
+}
 
 /** Keys with more concurrent calls than allowed. */
 export function overcrowded(

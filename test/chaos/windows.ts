@@ -1,14 +1,14 @@
 /**
- * Checks limits in calendar windows by the records: a call counts in the windows of its admission. When that was is not
- * known exactly, but it was after the call came and before it reached the provider.
+ * Checks limits in calendar windows by the records: a call counts in the windows of its admission. The moment is not
+ * known exactly: it is after the call arrived and before it reached the provider.
  */
 import { contains, spanAt, windowKindOf, windowName } from '#ledger/periods.ts';
 import type { Span } from '#ledger/periods.ts';
 import type { CalendarWindow, WindowSpending } from '#ledger/spending.ts';
 import { ACCOUNT_NAMES, ACCOUNT_WINDOWS, KEY_NAMES, KEYS } from './config.ts';
-import type { AccountName, Config, KeyName } from './config.ts';
+import type { AccountLimit, AccountName, Config, KeyName } from './config.ts';
 import { FAST_ZONE } from './fast-zone.ts';
-import { uidOf } from './ledger-file.ts';
+import { sumOfCosts, uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tally } from './ledger-file.ts';
 import type { Evidence } from './reconcile.ts';
 
@@ -70,7 +70,18 @@ function windowedAccount(account: AccountName, window: CalendarWindow, index: nu
   };
 }
 
-/** Whether windows are so short that each round has new ones, whose limits need not allow for what is spent before. */
+/** What an account has spent under one of its limits: in the current window, or in total. */
+export function spentUnder(
+  { accountSpent, accountWindows }: Tally,
+  account: AccountName,
+  { window, timeZone }: AccountLimit,
+): bigint {
+  if (window === 'Total') return accountSpent[account];
+  const index = ACCOUNT_WINDOWS.findIndex((each) => each.kind === window && each.timeZone === timeZone);
+  return accountWindows[account][index]?.spentNanoUsd ?? 0n;
+}
+
+/** Whether each round has a new window of this kind, in which earlier rounds have spent nothing. */
 export function isShort({ kind, timeZone }: CalendarWindow): boolean {
   return kind === 'Day' && timeZone === FAST_ZONE;
 }
@@ -83,7 +94,7 @@ interface Admitted {
   readonly span: Span;
 }
 
-/** `attempts`, `calls`: of this round; of an earlier one, a call was admitted before its end. */
+/** The time in which each call was admitted: until its first attempt, if this is known, or else until it ended. */
 function admitted(records: readonly LedgerRecord[], { calls, attempts }: Partial<Evidence> = {}): readonly Admitted[] {
   const numbers = new Map(calls?.map(({ id, plan }) => [id, plan.n]));
   const arrivals = Map.groupBy(attempts ?? [], ({ asked: { n } }) => n);
@@ -103,7 +114,7 @@ function mayBeIn(window: Span, { span }: Admitted): boolean {
 }
 
 function costOf(calls: readonly Admitted[]): bigint {
-  return calls.reduce((sum, { record }) => sum + record.costNanoUsd, 0n);
+  return sumOfCosts(calls.map(({ record }) => record));
 }
 
 /** The windows in which more was spent than their limit. `inForce`: configurations between two moments. */
@@ -135,12 +146,12 @@ export function overspentWindows(
 interface Told {
   /** At rest. */
   readonly tally: Tally;
-  /** Since then the ledger knows the windows of all limits. */
+  /** The ledger knows all windows that began since then. */
   readonly sinceMs: number;
   readonly config: Config;
 }
 
-/** Where the ledger says of a window what its records do not add up to: at rest, or more than that at any moment. */
+/** The windows in which the ledger's figure is not the sum of the records at rest, or exceeds it at any moment. */
 export function contradictedWindows(evidence: Evidence, { tally, sinceMs, config }: Told): string[] {
   const all = [...admitted(evidence.earlierRecords), ...admitted(evidence.records, evidence)];
   return WINDOWED.flatMap(({ name, window, limit, owns, told }) => {
@@ -150,7 +161,7 @@ export function contradictedWindows(evidence: Evidence, { tally, sinceMs, config
       const span = spanAt(window.kind, startMs, window.timeZone);
       const least = seen === tally ? costOf(mine.filter((call) => isIn(span, call))) : 0n;
       const most = costOf(mine.filter((call) => mayBeIn(span, call)));
-      // one that it has not known from its beginning counts too much rather than too little
+      // the ledger may overcount a window that it does not know from the beginning
       const isKnown = startMs >= sinceMs && limit(config) !== null;
       if (spentNanoUsd >= least && (!isKnown || spentNanoUsd <= most)) return [];
       const sum = least === most ? `${least}` : `${least} to ${most}`;
@@ -160,7 +171,7 @@ export function contradictedWindows(evidence: Evidence, { tally, sinceMs, config
   });
 }
 
-/** The calls that were running when a short day ended in which they were admitted. */
+/** The number of calls that were admitted in one short day and ended in another. */
 export function acrossEdges(evidence: Pick<Evidence, 'records' | 'calls' | 'attempts'>): number {
   return admitted(evidence.records, evidence).filter(({ record, span }) => {
     const { endMs } = spanAt('Day', span.startMs, FAST_ZONE);

@@ -444,7 +444,7 @@ class ChaosWorld implements World {
     this.books.close();
     await this.#home.remove();
     await this.#store[Symbol.asyncDispose]();
-    this.sessions.stop();
+    await this.sessions.stop();
     await this.batches.stop();
     await this.provider.stop();
   }

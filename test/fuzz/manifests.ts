@@ -223,7 +223,7 @@ const PERIODS = ['Never', 'Daily', 'Weekly', 'Monthly', 'Day', 'Week', 'Month', 
 const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/St_Johns', 'Etc/GMT+12', 'Mars/Phobos', '+05:30', 7];
 const DOLLARS = ['25.00', '0', '9000000000', '0.000000001', '9000000000.1', '-1', 25];
 
-/** The quota of a key or the limits of an account, in periods and time zones, of which most are good. */
+/** Sets the quota of a key or the limits of an account, most of them with valid periods and time zones. */
 function limitSpending(document: unknown, random: Random): void {
   const [spec] = childrenOf(document, 'spec') as Record<string, unknown>[];
   const kind: unknown = Object.entries(document ?? {}).find(([name]) => name === 'kind')?.[1];

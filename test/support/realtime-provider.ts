@@ -1,7 +1,8 @@
 /** A provider of OpenAI's realtime API that a test plays: it records events of clients, and sends what the test says. */
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 
@@ -59,19 +60,48 @@ export function usage(input: number, output: number, details: object = {}): obje
   };
 }
 
-export async function startRealtimeProvider(options: { readonly silent?: boolean } = {}): Promise<RealtimeProvider> {
-  const sessions: ProvidedSession[] = [];
-  const waiting: (() => void)[] = [];
+/** A request for a WebSocket, which is accepted, or refused on its socket. */
+export interface SocketRequest {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly accept: (onOpen: (client: WebSocket) => void) => void;
+}
+
+export interface SocketServer {
+  /** "http://127.0.0.1:port", without a path. */
+  readonly url: string;
+  /** Breaks the connections that are open. */
+  readonly stop: () => Promise<void>;
+}
+
+export async function startSocketServer(onRequest: (request: SocketRequest) => void): Promise<SocketServer> {
   const open = new Set<Socket>();
-  let refusedCount = 0;
-  let refusal: { readonly status: number; readonly body: object } | undefined;
   const server = createServer((_request, response) => response.writeHead(404).end());
   server.on('connection', (socket) => {
     open.add(socket);
     socket.on('close', () => open.delete(socket));
   });
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
-  server.on('upgrade', (request, socket, head) => {
+  server.on('upgrade', (request, socket, head) =>
+    onRequest({ request, socket, accept: (onOpen) => sockets.handleUpgrade(request, socket, head, onOpen) }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of open) socket.destroy();
+      }),
+  };
+}
+
+export async function startRealtimeProvider(options: { readonly silent?: boolean } = {}): Promise<RealtimeProvider> {
+  const sessions: ProvidedSession[] = [];
+  const waiting: (() => void)[] = [];
+  let refusedCount = 0;
+  let refusal: { readonly status: number; readonly body: object } | undefined;
+  const { url, stop } = await startSocketServer(({ request, socket, accept }) => {
     if (refusal) {
       refusedCount++;
       const body = JSON.stringify(refusal.body);
@@ -81,16 +111,15 @@ export async function startRealtimeProvider(options: { readonly silent?: boolean
       );
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (client) => {
+    accept((client) => {
       const session = provide(client, { path: request.url ?? '', headers: request.headers });
       sessions.push(session);
       if (!options.silent) session.send({ type: 'session.created', event_id: 'event_1', session: SESSION });
       for (const wake of waiting.splice(0)) wake();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     get count() {
       return sessions.length;
     },
@@ -107,11 +136,7 @@ export async function startRealtimeProvider(options: { readonly silent?: boolean
     refuse(given) {
       refusal = given;
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of open) socket.destroy();
-      }),
+    stop,
   };
 }
 

@@ -39,8 +39,8 @@ function table(options: readonly Option[]): readonly string[] {
   return ['| flag | variable | default | |', '|---|---|---|---|', ...options.map(flagRow), ''];
 }
 
-/** A default that is not a fixed value is described at the end of the description. */
-const DEFAULT = / \(default: (.*)\)$/;
+/** A default that is not a fixed value is described in the description, in parentheses. */
+const DEFAULT = / \(default: (.*)\)(?=;|$)/;
 
 function flagRow(option: Option): string {
   const { flags, envVar, mandatory, description, argChoices } = option;
@@ -56,7 +56,7 @@ function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   return typeof value === 'string' || typeof value === 'number' ? `\`${value}\`` : '';
 }
 
-/** Escapes the characters that Markdown reads as markup. */
+/** Escapes the characters that Markdown reads as markup, and makes links of paths of pages. */
 function escaped(text: string): string {
-  return text.replaceAll(/[|<*_]/g, (mark) => `\\${mark}`);
+  return text.replaceAll(/[|<*_]/g, (mark) => `\\${mark}`).replaceAll(/\bdocs\/([\w/-]+\.md)/g, '[docs/$1](../$1)');
 }

@@ -189,7 +189,7 @@ const OVERVIEW = `## What reaches what
 
 Each row is something that a request can say, with the clients that can say it: of chat completions (C), Responses (R),
 Anthropic's messages (M) and Google's protocol (G). Each column is a protocol of providers, on which a call of the same
-protocol passes through. Models differ within one protocol, and the tables below tell how a value is converted.
+protocol passes through. Models differ within one protocol, and the pages above tell how a value is converted.
 `;
 
 const WORDS: Readonly<Record<Handling['action'], string>> = {
@@ -382,6 +382,8 @@ export function protocolPages(): readonly { readonly file: string; readonly text
 function overviewText(): string {
   return [
     HEAD,
+    ...linksTo('Clients', CLIENT_PAGES),
+    ...linksTo('Providers', PROVIDER_PAGES),
     ...overview(),
     PROVIDER_TOOLS,
     MODELS,
@@ -390,8 +392,6 @@ function overviewText(): string {
     ...capabilities('Bedrock Converse', CONVERSE_MODELS),
     ...capabilities('Gemini', GEMINI_MODELS),
     CONVERSATIONS,
-    ...linksTo('Clients', CLIENT_PAGES),
-    ...linksTo('Providers', PROVIDER_PAGES),
   ].join('\n');
 }
 

@@ -29,7 +29,6 @@ interface ColumnOrder {
   readonly applies: (row: PricingRow) => boolean;
 }
 
-/** Created when first needed, because that takes milliseconds of a start. */
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
 const hasRatios = (row: PricingRow): boolean => isToken(row) && !row.isInDollars;

@@ -26,7 +26,7 @@ import {
   withoutDefaults,
 } from './manifest-text.ts';
 import type { ManifestText } from './manifest-text.ts';
-import { effectivePatch, mergePatch } from './merge-patch.ts';
+import { asWritten, effectivePatch, mergePatch } from './merge-patch.ts';
 import type { ManifestSource } from './source.ts';
 import { createFile, removeFile, replaceFile } from './write-file.ts';
 
@@ -147,7 +147,8 @@ async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void>
 function wantedManifest({ metadata, spec }: Resource, before: JsonObject, patch: Json): JsonObject {
   const { labels = {}, annotations = {} } = metadata;
   const present = { metadata: { labels, annotations }, spec: jsonOf(spec) };
-  const wanted = mergePatch(before, effectivePatch(present, patch) ?? {});
+  const patched = mergePatch(before, effectivePatch(present, patch) ?? {});
+  const wanted = asWritten(patched, present, before);
   if (isJsonObject(wanted)) return wanted;
   throw new AccessError('Invalid', 'This is no change of an object.');
 }

@@ -25,3 +25,34 @@ export function effectivePatch(target: Json | undefined, patch: Json): Json | un
   });
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
+
+/**
+ * The value as an author would write it who has written `written` for `present`, which has the defaults: what is the
+ * same stays as written, also in entries of lists, which are found by their names.
+ */
+export function asWritten(value: Json, present: Json | undefined, written: Json | undefined): Json | undefined {
+  if (isDeepStrictEqual(value, present)) return written;
+  if (isList(value) && isList(present) && isList(written))
+    return value.map((item) => {
+      const index = present.findIndex((each) => isSameEntry(each, item));
+      return (index === -1 ? item : asWritten(item, present[index], written[index])) ?? item;
+    });
+  if (!isJsonObject(value) || !isJsonObject(present)) return value;
+  const fields = isJsonObject(written) ? written : {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, each]): [string, Json][] => {
+      const own = Object.hasOwn(present, name) ? asWritten(each, present[name], fields[name]) : each;
+      return own === undefined ? [] : [[name, own]];
+    }),
+  );
+}
+
+function isSameEntry(a: Json, b: Json): boolean {
+  return isJsonObject(a) && isJsonObject(b)
+    ? a['name'] !== undefined && a['name'] === b['name']
+    : isDeepStrictEqual(a, b);
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

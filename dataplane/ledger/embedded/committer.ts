@@ -3,8 +3,8 @@
  * acknowledges them after the commit (sync normal) or after the disk's sync (full). It repeats a failed transaction. It
  * refuses and withdraws holds that are not durable in time.
  */
-import { pauseAfter } from '#runtime/backoff.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pauseAfter } from '#runtime/backoff.ts';
 import type { Balances } from '../balances.ts';
 import { confirmHold, withdrawHold } from '../ledger-core.ts';
 import type { PendingHold } from '../ledger-core.ts';

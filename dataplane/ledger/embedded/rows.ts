@@ -9,6 +9,8 @@ import type { Job } from '../jobs.ts';
 import { JOB_STATES } from '../ledger.ts';
 import type { MoneyLimit } from '../ledger.ts';
 import { formatMarks, parseMarks } from '../marks.ts';
+import { windowKindOf } from '#ledger/periods.ts';
+import type { QuotaPeriod } from '#ledger/spending.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
 import {
   ORIGIN_COLUMNS,
@@ -155,12 +157,10 @@ function encodeLimit(limit: MoneyLimit): LimitInJson {
   };
 }
 
-const EARLIER_WINDOWS = { Never: 'Total', Daily: 'Day', Monthly: 'Month' } as const;
-
 /** The limits of a hold before they were a list. */
 export interface QuotaAndCredit {
   readonly keyLimitNanoUsd: bigint | null;
-  readonly period: keyof typeof EARLIER_WINDOWS;
+  readonly period: QuotaPeriod;
   readonly accountCreditNanoUsd: bigint;
 }
 
@@ -170,7 +170,7 @@ export function limitsInList(
   { keyLimitNanoUsd, period, accountCreditNanoUsd }: QuotaAndCredit,
 ): readonly MoneyLimit[] {
   const spending = { measure: 'UsdNano', generation: 0n } as const;
-  const window = EARLIER_WINDOWS[period];
+  const window = windowKindOf(period) ?? 'Total';
   return [
     { scope: 'Key', id: `key/${keyUid}`, ...spending, amountNanoUsd: keyLimitNanoUsd, window },
     { scope: 'Account', id: `account/${account}`, ...spending, amountNanoUsd: accountCreditNanoUsd, window: 'Total' },

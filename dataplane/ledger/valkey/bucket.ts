@@ -46,8 +46,8 @@ export interface BucketDeps {
   readonly collectRestores: (reason: RestoreReason, epoch: Epoch, previous: number) => Promise<RestorePlan>;
   /** Called with the reply of each restored settlement, which is now a change of this epoch. */
   readonly onRestored: (operation: Operation, reply: Reply) => void;
-  /** Called with balances that the store had lost and has put back. */
-  readonly onLost: (balances: readonly string[]) => void;
+  /** Called with the names of values that the store had lost and has put back. */
+  readonly onLost: (names: readonly string[]) => void;
   /** The start of the latest epoch that this process took part in; 0: none. */
   readonly latestStart: () => number;
   readonly onRejoined: (rejoined: RestoreResult) => void;

@@ -30,8 +30,8 @@ export type LedgerEvent =
    * restored.
    */
   | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
-  /** Balances (`a:ACCOUNT`, `k:UID`) were missing in the store, evicted or deleted, and are put back. */
-  | { readonly kind: 'LostBalances'; readonly balances: readonly string[] }
+  /** Balances (`a:ACCOUNT`, `k:UID`) or holds (`c:CALL`) were missing in the store, evicted or deleted, and are put back. */
+  | { readonly kind: 'LostValues'; readonly names: readonly string[] }
   /** The reaper billed calls of dead instances at their last progress. */
   | { readonly kind: 'Reaped'; readonly calls: number }
   /** A server of the store evicts keys when its memory is full. */
@@ -84,7 +84,7 @@ export class Instance {
           settings: deps.settings,
           collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
           onRestored: (operation, reply) => this.#journalRestored(operation, reply),
-          onLost: (balances) => this.#deps.onEvent({ kind: 'LostBalances', balances }),
+          onLost: (names) => this.#deps.onEvent({ kind: 'LostValues', names }),
           latestStart: () => this.journal.latestStart(base),
           onRejoined: ({ reason, restored, epoch }) => {
             this.journal.beginEpoch(base, epoch);

@@ -18,8 +18,8 @@ local TRIM_AT_ONCE = 4
 local function whole(number) return string.format('%d', number) end
 
 -- Money --------------------------------------------------------------------------------------------------------------
--- An amount is a number of nano-USD, or from 1.1 million USD on a Large: two limbs, whole USD and nano-USD, of which the
--- lower one is never negative. So `+` and `-` are exact: numbers are below 2^50, and no operation adds up more than
+-- An amount is a number of nano-USD, or from 1.1 million USD on a Large: two limbs, whole USD and nano-USD, of which
+-- the lower one is never negative. So `+` and `-` are exact: numbers are below 2^50, and no operation adds up more than
 -- eight. The limbs are what is stored.
 local LIMB = 1000000000
 local MOST_WHOLE = 1125899
@@ -74,15 +74,22 @@ local function digits(amount)
   if type(amount) == 'number' then return whole(amount) end
   return string.format('%d%09d', amount[1], amount[2])
 end
+-- The decimal text of any amount.
+local function decimal(amount)
+  if less(amount, 0) then return '-' .. digits(-amount) end
+  return digits(amount)
+end
 
 -- Values -------------------------------------------------------------------------------------------------------------
 -- Balances and calls are read and written once per batch: `known` is as in the store, `changed` as after the operations
 -- so far, `staged` what the current operation changes, dropped if it fails. `lives` has the lifetime (ms) of values
 -- that expire; balances and holds never do.
 local known, changed, staged, lives
--- Sets of calls that the batch changes: by instance, and by slot. `minutes`: what it reads and changes of these. `lost`:
--- the balances that it has found missing.
+-- Sets of calls that the batch changes: by instance, and by slot. `minutes`: what it reads and changes of these.
+-- `lost`: the balances and holds that it has found missing.
 local lists, slots, minutes, lost
+-- The copies that the batch has read, by name; false: there is none.
+local copied
 
 local function get(name)
   local text = staged[name] or changed[name] or known[name]
@@ -104,31 +111,44 @@ local function commit()
   for name, text in pairs(staged) do changed[name] = text end
   staged = {}
 end
--- Balances are in the store twice, under their names and in one hash: a server that evicts keys, or a DEL, takes one of
--- the two.
+-- Balances and holds, which are what never expires, are in the store twice, under their names and in one hash: a server
+-- that evicts keys, or a DEL, takes one of the two.
 local function withoutBase(name) return string.sub(name, #base + 1) end
-local function isBalance(name) return string.find(name, '^[kaw]:', #base + 1) ~= nil end
+local function isCall(name) return string.find(name, '^c:', #base + 1) ~= nil end
+local function copyOf(name)
+  if copied[name] == nil then copied[name] = call('HGET', base .. 'copies', withoutBase(name)) end
+  return copied[name]
+end
+local function fetchCopies(names)
+  if #names == 0 then return end
+  local fields = {}
+  for i, name in ipairs(names) do fields[i] = withoutBase(name) end
+  local texts = call('HMGET', base .. 'copies', unpack(fields))
+  for i, name in ipairs(names) do copied[name] = texts[i] end
+end
 local function write()
-  local plain, copies = {}, {}
+  local plain, copies, ended = {}, {}, {}
   for name, text in pairs(changed) do
-    if lives[text] then call('SET', name, text, 'PX', lives[text])
+    if lives[text] then
+      call('SET', name, text, 'PX', lives[text])
+      -- a call that no longer runs
+      if isCall(name) then ended[#ended + 1] = withoutBase(name) end
     else
       plain[#plain + 1] = name
       plain[#plain + 1] = text
-      if isBalance(name) then
-        copies[#copies + 1] = withoutBase(name)
-        copies[#copies + 1] = text
-      end
+      copies[#copies + 1] = withoutBase(name)
+      copies[#copies + 1] = text
     end
   end
   if #plain > 0 then call('MSET', unpack(plain)) end
   if #copies > 0 then call('HSET', base .. 'copies', unpack(copies)) end
+  if #ended > 0 then call('HDEL', base .. 'copies', unpack(ended)) end
 end
--- The text of a balance; nil: there has been none.
-local function getBalance(name)
+-- The text of a value that has a copy; nil: there has been none.
+local function getCopied(name)
   local text = get(name)
   if text then return text end
-  text = call('HGET', base .. 'copies', withoutBase(name))
+  text = copyOf(name)
   if not text then return nil end
   lost[withoutBase(name)] = true
   if head.mode ~= 'read' then put(name, text) end
@@ -187,15 +207,15 @@ end
 -- number of the last refill, limits as last seen, past windows.
 local KEY = '<I4ddddI4I4ddddI4dddddd'
 local PAST = '<c1I4ddddI4'
--- A past window of this kind is the minute of the key's latest mark, if that is within its day. An earlier version keeps
--- it as one with a call.
+-- A past window of this kind is the minute of the key's latest mark, if that is within its day. An earlier version
+-- keeps it as one with a call.
 local LATEST_MARK, MINUTE_MS = 'l', 60000
 -- Of most keys; never changed.
 local NO_PAST = {}
 
 local function loadKey(uid)
   local name = base .. 'k:' .. uid
-  local text = getBalance(name)
+  local text = getCopied(name)
   if not text then
     return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = 0, held = 0 },
       past = {}, last = 0, refilled = -1 }
@@ -271,7 +291,7 @@ local ACCOUNT = '<ddddd'
 
 local function loadAccount(id)
   local name = base .. 'a:' .. id
-  local text = getBalance(name)
+  local text = getCopied(name)
   if not text then return { id = id, name = name, spent = 0, held = 0, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
   local seen, marked
@@ -305,15 +325,15 @@ local KEPT_MARKS_MS = 9 * DAY_MS
 
 -- A limit in a list, packed: 1 for an account's and 2 for none, amount, beginning and end of its window, its name ('':
 -- the limit is on the total).
-local LIMIT = '<BddddBc0'
+local PACKED_LIMIT = '<BddddBc0'
 local function packLimit(limit)
   local high, low = limbsOf(limit.amount or 0)
   local kind = (limit.scope == 'Account' and 1 or 0) + (limit.amount and 0 or 2)
   local name = limit.name or ''
-  return struct.pack(LIMIT, kind, high, low, limit.start or 0, limit.stop or 0, #name, name)
+  return struct.pack(PACKED_LIMIT, kind, high, low, limit.start or 0, limit.stop or 0, #name, name)
 end
 local function unpackLimit(text, at)
-  local kind, high, low, start, stop, name, next = struct.unpack(LIMIT, text, at)
+  local kind, high, low, start, stop, name, next = struct.unpack(PACKED_LIMIT, text, at)
   local limit = { scope = kind % 2 == 1 and 'Account' or 'Key', amount = kind < 2 and amountOf(high, low) or nil,
     window = 'N' }
   if name ~= '' then limit.window, limit.name, limit.start, limit.stop = WINDOWED, name, start, stop end
@@ -336,7 +356,7 @@ local function marksOf(owner)
   if marks then return marks end
   marks = { day = -1, tracked = {}, seen = {} }
   owner.marks = marks
-  local text, at, count = getBalance(base .. 'w:' .. withoutBase(owner.name)), nil, nil
+  local text, at, count = getCopied(base .. 'w:' .. withoutBase(owner.name)), nil, nil
   if not text then return marks end
   marks.day, count, at = struct.unpack('<dB', text)
   for _ = 1, count do
@@ -379,10 +399,12 @@ local function findMark(marks, start)
   for _, mark in ipairs(marks) do if mark.start == start then return mark end end
   return nil
 end
+-- What a key or an account has spent and holds in total.
+local function totalsOf(owner) return owner.total or owner end
 -- The first mark from a moment on; where there is none, the totals.
 local function firstFrom(owner, ms)
   for _, mark in ipairs(marksOf(owner)) do if mark.from >= ms then return mark end end
-  local totals = owner.total or owner
+  local totals = totalsOf(owner)
   return { from = ms, spent = totals.spent, held = totals.held }
 end
 local function insertMark(marks, mark)
@@ -411,7 +433,7 @@ local function trimMarks(owner)
   owner.marks = kept
 end
 local function markDay(owner)
-  local marks, totals, day = marksOf(owner), owner.total or owner, today * DAY_MS
+  local marks, totals, day = marksOf(owner), totalsOf(owner), today * DAY_MS
   marks.day = day
   -- an earlier version has spent something without marks
   if #marks == 0 and (totals.spent ~= 0 or totals.held ~= 0) then
@@ -457,7 +479,7 @@ local function sumsIn(owner, limit)
     firstFrom(owner, isTracked(marks, limit) and limit.start or dayStart(limit.start))
   local till = firstFrom(owner, limit.stop)
   -- a mark that was refilled may lack what the calls before it hold
-  local held = least(till.held - from.held, (owner.total or owner).held)
+  local held = least(till.held - from.held, totalsOf(owner).held)
   return { spent = till.spent - from.spent, held = notNegative(held) }
 end
 -- Corrects the marks after the admission of a call whose spending or hold changes.
@@ -617,77 +639,95 @@ end
 
 -- Calls and records --------------------------------------------------------------------------------------------------
 -- A call is one value, whose first letter is its state. H: it runs, followed by its hold. S: settled, the pointer to
--- its record. R: reaped, both of these, since its process may still settle it. W: withdrawn; a later hold is refused.
--- W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may still settle it.
-
--- A hold, packed: its amount, its limits (of the key, and 1 for none; of the account; the key's window), the indexes
--- of the day and the month, when the call came and its progress was recorded, key, account, instance, cost so far, route,
--- and tokens so far. Then, which an earlier version does not read: when it was admitted, and the limits that are in no
--- place above (a key's in a window of a calendar, for which W is above, and others of the account).
-local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
--- When the call was admitted, and the number of the limits that follow.
-local ADMITTED = '<dB'
--- The letter H; the format of key and account in a hold, and their position.
+-- its record. R: reaped, its hold with the pointer, since its process may still settle it. W: withdrawn; a later hold
+-- is refused. W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may
+-- still settle it.
 local HELD = 72
-local WHOSE, WHOSE_AT = '<I2c0I2c0', 76
 
-local function readHold(text, at)
-  local amount, amountLow, limit, limitLow, unlimited, credit, creditLow, window, day, month, createdMs, renewedMs, key,
-    account, instance, cost, route, tokens, next = struct.unpack(HOLD, text, at)
-  local spending = {
-    { scope = 'Key', amount = unlimited == 0 and amountOf(limit, limitLow) or nil, window = window },
-    { scope = 'Account', amount = amountOf(credit, creditLow), window = 'N' },
-  }
-  local admitted, count = createdMs, 0
-  if next <= #text then admitted, count = struct.unpack(ADMITTED, text, next) end
-  if count > 0 then
-    -- a key has one limit
-    for _, other in ipairs((unpackLimits(text, next + 8))) do
-      spending[other.scope == 'Key' and 1 or #spending + 1] = other
+-- A hold is JSON, in which amounts are decimal text: `key`, `account`, `instance`, `createdMs` and `admitted` (when its
+-- process and the store had the call), `day` and `month` (their indexes), `renewedMs` (its latest progress), `amount`,
+-- `spending` (the limits on money that it was admitted with), and what the call costs so far: `cost`, `route`,
+-- `tokens`.
+local function encodeHold(hold)
+  local limits = {}
+  for i, limit in ipairs(hold.spending) do
+    limits[i] = { scope = limit.scope, amount = limit.amount and decimal(limit.amount), window = limit.window,
+      name = limit.name, start = limit.start, stop = limit.stop }
+  end
+  return cjson.encode({ key = hold.key, account = hold.account, instance = hold.instance, createdMs = hold.createdMs,
+    admitted = hold.admitted, day = hold.day, month = hold.month, renewedMs = hold.renewedMs,
+    amount = decimal(hold.amount), spending = limits, cost = hold.cost, route = hold.route, tokens = hold.tokens,
+    pointer = hold.pointer })
+end
+local function decodeHold(text)
+  local hold = cjson.decode(text)
+  hold.amount = money(hold.amount)
+  for _, limit in ipairs(hold.spending) do limit.amount = limit.amount and money(limit.amount) end
+  return hold
+end
+
+local holdIn
+do
+  -- The hold of an earlier version, packed: its amount, its limits (of the key, and 1 for none; of the account; the
+  -- key's window), the indexes of the day and the month, when the call came and its progress was recorded, key,
+  -- account, instance, cost so far, route, and tokens so far. Then, where it is there: when it was admitted, and the
+  -- limits that are in no place above (a key's in a window of a calendar, for which W is above, and others of the
+  -- account).
+  local EARLIER_HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
+  local EARLIER_ADMITTED = '<dB'
+
+  local function unpackHold(text, at)
+    local amount, amountLow, limit, limitLow, unlimited, credit, creditLow, window, day, month, createdMs, renewedMs,
+      key, account, instance, cost, route, tokens, next = struct.unpack(EARLIER_HOLD, text, at)
+    local spending = {
+      { scope = 'Key', amount = unlimited == 0 and amountOf(limit, limitLow) or nil, window = window },
+      { scope = 'Account', amount = amountOf(credit, creditLow), window = 'N' },
+    }
+    local admitted, count = createdMs, 0
+    if next <= #text then admitted, count = struct.unpack(EARLIER_ADMITTED, text, next) end
+    if count > 0 then
+      -- a key has one limit
+      for _, other in ipairs((unpackLimits(text, next + 8))) do
+        spending[other.scope == 'Key' and 1 or #spending + 1] = other
+      end
     end
+    return {
+      amount = amountOf(amount, amountLow), spending = spending, admitted = admitted, day = day, month = month,
+      createdMs = createdMs, renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost,
+      route = route, tokens = tokens,
+    }
   end
-  return {
-    amount = amountOf(amount, amountLow), spending = spending, listed = count > 0, admitted = admitted,
-    day = day, month = month, createdMs = createdMs, renewedMs = renewedMs, key = key, account = account,
-    instance = instance, cost = cost, route = route, tokens = tokens,
-  }
-end
-local function limitOf(limits, scope)
-  for _, limit in ipairs(limits) do if limit.scope == scope then return limit end end
-end
-local function othersOf(limits, credit)
-  local others = {}
-  for _, limit in ipairs(limits) do
-    if limit.name or (limit.scope == 'Account' and limit ~= credit) then others[#others + 1] = limit end
+
+  -- The hold in the value of a call.
+  function holdIn(text)
+    if string.sub(text, 2, 2) == '{' then return decodeHold(string.sub(text, 2)) end
+    if string.sub(text, 1, 1) ~= 'R' then return unpackHold(text, 2) end
+    local pointer, at = struct.unpack('<I2c0', text, 2)
+    local hold = unpackHold(text, at)
+    hold.pointer = pointer
+    return hold
   end
-  return others
 end
-local function packHold(h)
-  local amount, amountLow = limbsOf(h.amount)
-  local quota, credit = limitOf(h.spending, 'Key'), limitOf(h.spending, 'Account')
-  local limit, limitLow = limbsOf(quota.amount or 0)
-  local granted, grantedLow = limbsOf(credit.amount)
-  local rest = h.listed and struct.pack('<d', h.admitted) .. packLimits(othersOf(h.spending, credit))
-    or struct.pack(ADMITTED, h.admitted, 0)
-  return struct.pack(HOLD, amount, amountLow, limit, limitLow, quota.amount and 0 or 1, granted, grantedLow, quota.window,
-    h.day, h.month, h.createdMs, h.renewedMs, #h.key, h.key, #h.account, h.account, #h.instance, h.instance, #h.cost,
-    h.cost, #h.route, h.route, #h.tokens, h.tokens) .. rest
+
+-- Holds that prefetch has decoded, by the value of their call, each for one operation, which may change it.
+local decoded
+local function takeHold(text)
+  local hold = decoded[text] or holdIn(text)
+  decoded[text] = nil
+  return hold
 end
+
 -- A call's state (a letter, or nil), its hold, and the pointer to its record.
 local function loadCall(id)
-  local text = get(base .. 'c:' .. id)
+  local text = getCopied(base .. 'c:' .. id)
   if not text then return nil end
   local state = string.sub(text, 1, 1)
-  if state == 'H' then return state, readHold(text, 2), nil end
   if state == 'S' then return state, nil, string.sub(text, 2) end
-  if state == 'R' then
-    local pointer, at = struct.unpack('<I2c0', text, 2)
-    return state, readHold(text, at), pointer
-  end
-  if #text > 1 then return state, readHold(text, 2), nil end
-  return state
+  if #text == 1 then return state end
+  local hold = takeHold(text)
+  return state, hold, hold.pointer
 end
-local function saveHold(id, hold) put(base .. 'c:' .. id, 'H' .. packHold(hold)) end
+local function saveHold(id, hold) put(base .. 'c:' .. id, 'H' .. encodeHold(hold)) end
 
 -- The fields of a record in its stream, separated by tabs.
 local RECORD = { 'call', 'key', 'createdMs', 'route', 'tokens', 'cost', 'unbilled', 'status', 'durationMs', 'keySpent',
@@ -720,7 +760,8 @@ local function writeRecord(account, record, hold)
   local fields = {}
   for i, name in ipairs(RECORD) do fields[i] = record[name] end
   local pointer = append(account, table.concat(fields, '\t'), record.mark or '')
-  local state = hold and 'R' .. struct.pack('<I2c0', #pointer, pointer) .. packHold(hold) or 'S' .. pointer
+  if hold then hold.pointer = pointer end
+  local state = hold and 'R' .. encodeHold(hold) or 'S' .. pointer
   lives[state] = head.keepMs
   put(base .. 'c:' .. record.call, state)
 end
@@ -761,7 +802,7 @@ end
 
 -- What the record of a call says of its key's quota.
 local function quotaOf(hold, key, day, month)
-  local quota = limitOf(hold.spending, 'Key')
+  local quota = limitsOf(hold.spending, 'Key')[1]
   local spent = tallyOf(quota, key, nil, day, month).spent
   return digits(spent), quota.amount and digits(notNegative(quota.amount - spent)) or '-'
 end
@@ -803,16 +844,41 @@ local function settled(record, key, account, day, month)
   return addBalances(record, account, key, day, month)
 end
 
+local function queuedAs(channel, id) return channel .. '\n' .. id end
+local function jobName(queued) return base .. 'j:' .. queued end
+-- A job is a hash. Its fields in the store have the names of earlier versions. `day`, `month` and `admitted` are those
+-- of the call that created it, `cost` is what it was charged, and `tokens` has the terms of its bill while it runs.
+local JOB = { id = 'id', channel = 'ch', call = 'i', key = 'k', account = 'A', createdMs = 't', route = 'o',
+  tokens = 'p', state = 's', cost = 'c', day = 'd', month = 'm', admitted = 'a' }
+
+-- The job with its place in the queue; nil: there is none.
+local function loadJob(queued)
+  local stored, exists = hash(jobName(queued))
+  if not exists then return nil end
+  local job = { queued = queued }
+  for name, field in pairs(JOB) do job[name] = stored[field] end
+  job.day, job.month, job.admitted = tonumber(job.day), tonumber(job.month), tonumber(job.admitted or job.createdMs)
+  return job
+end
+local function saveJob(job)
+  local fields = {}
+  for name, field in pairs(JOB) do
+    local value = job[name]
+    fields[#fields + 1] = field
+    fields[#fields + 1] = type(value) == 'number' and whole(value) or value
+  end
+  call('HSET', jobName(job.queued), unpack(fields))
+end
+
 -- Fails where addJob would. Called before anything that cannot be undone.
 local function seeJobs() call('ZCARD', base .. 'jq') end
 local function addJob(job, record, account, day, month, admitted)
-  local queued = job.channel .. '\n' .. job.id
-  local name = base .. 'j:' .. queued
-  if call('EXISTS', name) == 1 then return end
-  call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.call, 'k', record.key, 'A', account, 't',
-    record.createdMs, 'o', record.route, 'p', record.tokens, 's', 'Running', 'c', record.cost, 'd', day, 'm', month,
-    'a', whole(admitted))
-  call('PEXPIRE', name, head.keepMs)
+  local queued = queuedAs(job.channel, job.id)
+  if call('EXISTS', jobName(queued)) == 1 then return end
+  saveJob({ queued = queued, id = job.id, channel = job.channel, call = record.call, key = record.key,
+    account = account, createdMs = record.createdMs, route = record.route, tokens = record.tokens, state = 'Running',
+    cost = record.cost, day = day, month = month, admitted = admitted })
+  call('PEXPIRE', jobName(queued), head.keepMs)
   call('SET', base .. 'jk:' .. record.key .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
   call('ZADD', base .. 'jq', whole(job.pollMs), queued)
   -- the running jobs of a key, by the time at which they are forgotten
@@ -1114,7 +1180,7 @@ local function hold(asked)
       admitted = whole(admitted) }
   end
   local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
-    listed = limits.listed, admitted = admitted, cost = asked.cost, tokens = asked.tokens }
+    admitted = admitted, cost = asked.cost, tokens = asked.tokens }
   enter('u', asked.call, held, granted, key, account, day, month, previous)
   return { is = 'held', amount = digits(granted), day = whole(day.index), month = whole(month.index),
     admitted = whole(admitted) }
@@ -1138,7 +1204,7 @@ local function dropHold(id, held, text)
   saveKey(key)
   saveAccount(account)
   held.amount = 0
-  text = text or 'W' .. packHold(held)
+  text = text or 'W' .. encodeHold(held)
   lives[text] = DEDUP_MS
   put(base .. 'c:' .. id, text)
   strike(held.instance, id)
@@ -1156,12 +1222,13 @@ function operation.withdraw(asked)
 end
 
 -- The instance knows of this hold: if it dies, its call is billed.
+local function noteKnown(id)
+  local confirmed, unconfirmed = listsOf(head.instance)
+  confirmed.changes[id], unconfirmed.changes[id] = true, false
+end
 function operation.confirm(asked)
-  local text = get(base .. 'c:' .. asked.call)
-  if text and string.byte(text) == HELD then
-    local confirmed, unconfirmed = listsOf(head.instance)
-    confirmed.changes[asked.call], unconfirmed.changes[asked.call] = true, false
-  end
+  local text = getCopied(base .. 'c:' .. asked.call)
+  if text and string.byte(text) == HELD then noteKnown(asked.call) end
   return OK
 end
 
@@ -1180,6 +1247,8 @@ function operation.progress(asked)
   if state ~= 'H' then return OK end
   held.cost, held.tokens, held.renewedMs = asked.cost, asked.tokens, now
   saveHold(asked.call, held)
+  -- a list that the store has lost has the call again
+  noteKnown(asked.call)
   return OK
 end
 
@@ -1221,7 +1290,7 @@ function operation.settle(asked)
   if state == 'W' then reviveHold(held) end
   if before then key, account, day, month = settleLate(id, held, money(asked.cost), record, before)
   else key, account, day, month = bookHold(id, held, money(asked.cost), record) end
-  if job then addJob(job, record, account.id, whole(held.day), whole(held.month), held.admitted) end
+  if job then addJob(job, record, account.id, held.day, held.month, held.admitted) end
   return settled(record, key, account, day, month)
 end
 
@@ -1342,22 +1411,21 @@ function operation.usage(asked)
 end
 
 -- Jobs
--- `tokens` has the terms of its bill. An earlier version has written none.
 local function tellJob(job)
-  return { is = 'job', job = job.id, state = job.s, account = job.A, call = job.i, key = job.k, createdMs = job.t,
-    route = job.o, tokens = job.p }
+  return { is = 'job', job = job.id, state = job.state, account = job.account, call = job.call, key = job.key,
+    createdMs = job.createdMs, route = job.route, tokens = job.tokens }
 end
 
 function operation.job(asked)
   local channel = call('GET', base .. 'jk:' .. asked.key .. '\n' .. asked.job)
   if not channel then return { is = 'none' } end
-  local job, exists = hash(base .. 'j:' .. channel .. '\n' .. asked.job)
-  if not exists or job.k ~= asked.key then return { is = 'none' } end
+  local job = loadJob(queuedAs(channel, asked.job))
+  if not job or job.key ~= asked.key then return { is = 'none' } end
   return tellJob(job)
 end
 function operation.channelJob(asked)
-  local job, exists = hash(base .. 'j:' .. asked.channel .. '\n' .. asked.job)
-  if not exists or job.A ~= asked.account then return { is = 'none' } end
+  local job = loadJob(queuedAs(asked.channel, asked.job))
+  if not job or job.account ~= asked.account then return { is = 'none' } end
   return tellJob(job)
 end
 function operation.runningJobs(asked)
@@ -1398,13 +1466,13 @@ function operation.due(asked)
   local found, counts, jobs = {}, {}, {}
   if asked.most <= 0 then return { is = 'jobs' } end
   local ids = call('ZRANGEBYSCORE', base .. 'jq', '-inf', whole(asked.nowMs), 'LIMIT', 0, whole(asked.most * 10))
-  for at, id in ipairs(ids) do
-    local job, exists = hash(base .. 'j:' .. id)
-    if exists then
-      local turn = counts[job.A] or 0
-      counts[job.A] = turn + 1
-      found[#found + 1] = { id = id, job = job, turn = turn, at = at }
-    else call('ZREM', base .. 'jq', id) end
+  for at, queued in ipairs(ids) do
+    local job = loadJob(queued)
+    if job then
+      local turn = counts[job.account] or 0
+      counts[job.account] = turn + 1
+      found[#found + 1] = { job = job, turn = turn, at = at }
+    else call('ZREM', base .. 'jq', queued) end
   end
   table.sort(found, function(a, b)
     if a.turn ~= b.turn then return a.turn < b.turn end
@@ -1412,35 +1480,35 @@ function operation.due(asked)
   end)
   for index = 1, math.min(asked.most, #found) do
     local due = found[index]
-    call('ZADD', base .. 'jq', whole(asked.nowMs + asked.againMs), due.id)
+    call('ZADD', base .. 'jq', whole(asked.nowMs + asked.againMs), due.job.queued)
     jobs[#jobs + 1] = tellJob(due.job)
   end
   return { is = 'jobs', jobs = #jobs > 0 and jobs or nil }
 end
 -- Ends a job. Its hash keeps the state, without the terms of its bill.
-local function endJob(name, queued, state)
-  call('HSET', name, 's', state, 'p', '')
-  call('ZREM', base .. 'jr:' .. (call('HGET', name, 'k') or ''), queued)
-  call('ZREM', base .. 'jq', queued)
+local function endJob(job, state)
+  job.state, job.tokens = state, ''
+  saveJob(job)
+  call('ZREM', base .. 'jr:' .. job.key, job.queued)
+  call('ZREM', base .. 'jq', job.queued)
 end
 
 -- Replaces what a job was billed by its cost, where it was billed, and gives the rest back. Without `tokens` it is a
 -- refund, whose record keeps its own. Returns what was billed and what was not, and the call's record with the balances
 -- for the journal; nil: it is forgotten.
 local function rebill(job, bill)
-  local charged, cost = money(job.c), money(bill.cost)
+  local charged, cost = money(job.cost), money(bill.cost)
   local billed = least(charged, cost)
-  local key, account = loadKey(job.k), loadAccount(job.A)
-  local day = findWindow(key, 'd', tonumber(job.d)) or window('d', tonumber(job.d))
-  local month = findWindow(key, 'm', tonumber(job.m)) or window('m', tonumber(job.m))
+  local key, account = loadKey(job.key), loadAccount(job.account)
+  local day = findWindow(key, 'd', job.day) or window('d', job.day)
+  local month = findWindow(key, 'm', job.month) or window('m', job.month)
   giveBack({ key.total, account, day, month }, charged - billed)
-  local call = { admitted = tonumber(job.a or job.t), day = tonumber(job.d) }
-  moveMarks(key, account, call, billed - charged, 0)
+  moveMarks(key, account, job, billed - charged, 0)
   saveKey(key)
   saveAccount(account)
   local change = count()
   local unbilled = cost - billed
-  local _, _, pointer = loadCall(job.i)
+  local _, _, pointer = loadCall(job.call)
   local record = pointer and readRecord(pointer)
   if record then
     record.cost, record.unbilled, record.status, record.change = digits(billed), digits(unbilled), bill.status, change
@@ -1452,273 +1520,274 @@ end
 -- Without `bill` the job keeps its charge. Otherwise the reply says what was billed and what was not, the charge, the
 -- time, and the record for the journal.
 function operation.finish(asked)
-  local queued = asked.channel .. '\n' .. asked.job
-  local name = base .. 'j:' .. queued
-  local job, exists = hash(name)
-  if not exists then return { is = 'none' } end
-  if job.s ~= 'Running' then return tellJob(job) end
-  job.s, job.p = asked.state, ''
-  local reply = tellJob(job)
+  local job = loadJob(queuedAs(asked.channel, asked.job))
+  if not job then return { is = 'none' } end
+  if job.state ~= 'Running' then return tellJob(job) end
+  local bill = {}
   if asked.bill then
-    reply.billed, reply.unbilled, reply.record = rebill(job, asked.bill)
-    reply.charged, reply.endedMs = job.c, whole(now)
+    bill.billed, bill.unbilled, bill.record = rebill(job, asked.bill)
+    bill.charged, bill.endedMs = job.cost, whole(now)
   end
-  endJob(name, queued, asked.state)
+  endJob(job, asked.state)
+  local reply = tellJob(job)
+  for name, value in pairs(bill) do reply[name] = value end
   return reply
 end
 
 -- Refilling a store that has lost something --------------------------------------------------------------------------
--- Restores a hold that its process knows, or its confirmation. It was granted once, and is not measured again.
--- `endedMs` is given for a call whose settlement follows.
-function operation.adopt(asked)
-  local state, known = loadCall(asked.call)
-  if state == 'H' and known.instance == head.instance then operation.confirm(asked) end
-  if state then return { is = 'known' } end
-  if asked.endedMs and mayBeForgotten(asked.account, asked.endedMs) then return { is = 'forgotten' } end
-  local key, account = loadKey(asked.key), loadAccount(asked.account)
-  local admitted = tonumber(asked.admitted or asked.createdMs)
-  local limits = spendingOf(asked, admitted)
-  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
-    listed = limits.listed, admitted = admitted, cost = asked.cost, tokens = asked.tokens }
-  local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
-  enter('o', asked.call, held, money(asked.amount), key, account, day, month, nil)
-  return { is = 'adopted' }
-end
-
--- In place of a change number: a status knew more than the journals until then.
-local BY_STATUS = 0
-
--- Whether a change is of an epoch before the one that the store has lost. Of such changes a balance has those up to the
--- latest that was put back while the store began anew: it was put back into the epoch before, too.
-local function isEarlier(own) return own < tonumber(epoch[6] or '0') end
-local function earlierOf(balance) return base .. 'g:' .. string.sub(balance.name, #base + 1) end
-local function reached(balance, own)
-  if not isEarlier(own) then return balance.refilled end
-  return tonumber(string.match(get(earlierOf(balance)) or '', '%d+') or '-1')
-end
-local function reachEarlier(balance, n)
-  if not isEarlier(n) or n <= reached(balance, n) then return end
-  local text = 'G' .. whole(n)
-  lives[text] = DEDUP_MS
-  put(earlierOf(balance), text)
-end
-
--- While a store begins anew, a change is the latest of a window although it may not be the key's.
-local function isLatestOf(key, of, own)
-  local name = earlierOf(key) .. ':' .. of.kind .. whole(of.index)
-  if own <= tonumber(string.match(get(name) or '', '%d+') or '-1') then return false end
-  local text = 'G' .. whole(own)
-  lives[text] = DEDUP_MS
-  put(name, text)
-  return true
-end
-
--- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
--- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came first).
--- join: what was before is added as well. nil: the balance has it already. `endedMs`: when the call ended. `since` is
--- 'missed' if its process was not part of the epoch before.
-local function wayOf(balance, own, anew, since, endedMs)
-  if epoch[2] ~= 'set' or since == '1' then return 'add' end
-  if balance.refilled == BY_STATUS then return 'raise' end
-  if anew then return own > balance.refilled and 'set' or nil end
-  local latest = reached(balance, own)
-  -- a store that was restored begins with balances
-  if latest < 0 and balance.refilled < 0 then
-    return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join'
+-- In a block, since a chunk of Lua has room for 200 local variables.
+do
+  -- Restores a hold that its process knows, or its confirmation. It was granted once, and is not measured again.
+  -- `endedMs` is given for a call whose settlement follows.
+  function operation.adopt(asked)
+    local state, known = loadCall(asked.call)
+    if state == 'H' and known.instance == head.instance then operation.confirm(asked) end
+    if state then return { is = 'known' } end
+    if asked.endedMs and mayBeForgotten(asked.account, asked.endedMs) then return { is = 'forgotten' } end
+    local key, account = loadKey(asked.key), loadAccount(asked.account)
+    local admitted = tonumber(asked.admitted or asked.createdMs)
+    local limits = spendingOf(asked, admitted)
+    local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
+      admitted = admitted, cost = asked.cost, tokens = asked.tokens }
+    local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
+    enter('o', asked.call, held, money(asked.amount), key, account, day, month, nil)
+    return { is = 'adopted' }
   end
-  if own <= latest then return nil end
-  -- a process that was part of the epoch before had put it back into that
-  if since ~= 'missed' and isEarlier(own) and not isEarlier(balance.refilled) then return nil end
-  -- journals of others no longer have the changes of its time
-  if latest < 0 and now - endedMs > JOURNAL_MS then return nil end
-  return 'add'
-end
-local function raise(tally, spent)
-  if not less(tally.spent, spent) then return false end
-  tally.spent = spent
-  return true
-end
-local function reckon(way, tally, after, by)
-  if way == 'set' then tally.spent = money(after)
-  elseif way == 'raise' then raise(tally, money(after))
-  elseif way == 'join' then tally.spent = tally.spent + money(after)
-  elseif way == 'add' then tally.spent = tally.spent + by end
-end
 
--- Puts a mark back: what was spent before a window, as known to a journal or a status. Where changes are added, the told
--- sum has some that are yet to come, and each of these corrects the mark.
-local function refillMark(owner, way, start, from, spent)
-  local marks = marksOf(owner)
-  local known = findMark(marks, start)
-  if not known then
-    local sums = way == 'add' and firstFrom(owner, from) or { spent = spent }
-    insertMark(marks, { start = start, from = from, spent = sums.spent, held = sums.start and sums.held or 0 })
-    owner.marked = marks[#marks].from
-  elseif way == 'set' then known.spent = spent
-  elseif way == 'raise' then known.spent = least(known.spent, spent)
-  elseif way == 'join' then known.spent = known.spent + spent
-  else return end
-  saveMarks(owner)
-end
--- Before the change itself enters the balances.
-local function refillMarks(owners, text)
-  for letter, start, from, spent in string.gmatch(text, '(%a),(%d+),(%d+),(%d+)') do
-    local owner, way = owners[letter][1], owners[letter][2]
-    if way then refillMark(owner, way, tonumber(start), tonumber(from), money(spent)) end
-  end
-end
+  -- In place of a change number: a status knew more than the journals until then.
+  local BY_STATUS = 0
 
--- Enters a change from a journal into the balances. `after` has what was spent after the change, `by` is what it added.
--- Returns its number in this epoch, and whether it is a new one.
-local function reenter(key, account, day, month, after, by, endedMs, admitted)
-  local n, anew = tonumber(after.change), epoch[2] == 'set' and refilling
-  local own = tonumber(after.billedBy) or n
-  local accountWay = wayOf(account, own, anew, after.since, endedMs)
-  local keyWay = wayOf(key, own, anew, after.since, endedMs)
-  refillMarks({ k = { key, keyWay }, a = { account, accountWay } }, after.marks or '')
-  reckon(accountWay, account, after.accountSpent, by)
-  reckon(keyWay, key.total, after.totalSpent, by)
-  for _, each in ipairs({ { day, after.daySpent }, { month, after.monthSpent } }) do
-    local way = keyWay
-    if anew and way ~= 'raise' then way = isLatestOf(key, each[1], own) and 'set' or nil end
-    reckon(way, each[1], each[2], by)
+  -- Whether a change is of an epoch before the one that the store has lost. Of such changes a balance has those up to
+  -- the latest that was put back while the store began anew: it was put back into the epoch before, too.
+  local function isEarlier(own) return own < tonumber(epoch[6] or '0') end
+  local function earlierOf(balance) return base .. 'g:' .. string.sub(balance.name, #base + 1) end
+  local function reached(balance, own)
+    if not isEarlier(own) then return balance.refilled end
+    return tonumber(string.match(get(earlierOf(balance)) or '', '%d+') or '-1')
   end
-  if accountWay == 'add' then moveBefore(account, admitted, by, 0) end
-  if keyWay == 'add' then moveBefore(key, admitted, by, 0) end
-  if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
-  if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
-  if anew or accountWay == 'join' then reachEarlier(account, n) end
-  if anew or keyWay == 'join' then reachEarlier(key, n) end
-  saveKey(key)
-  saveAccount(account)
-  local latest = count()
-  if n > latest then
-    changes = n + 1
-    latest = changes
+  local function reachEarlier(balance, n)
+    if not isEarlier(n) or n <= reached(balance, n) then return end
+    local text = 'G' .. whole(n)
+    lives[text] = DEDUP_MS
+    put(earlierOf(balance), text)
   end
-  local isNew = accountWay == 'add' or accountWay == 'join' or keyWay == 'add' or keyWay == 'join'
-  return isNew and latest or own, isNew
-end
--- The reply: a new change is one of this epoch, and the journal learns its number.
-local function refilled(isNew, record, key, account, day, month)
-  if not isNew then return { is = 'refilled' } end
-  local reply = settled(record, key, account, day, month)
-  reply.is = 'refilled'
-  return reply
-end
-local function recordOf(asked)
-  local record = {}
-  for _, name in ipairs(RECORD) do record[name] = asked[name] end
-  return record
-end
 
--- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
-local function refillReaped(held, before, record, job)
-  local key, account = loadKey(held.key), loadAccount(held.account)
-  local tallies = { openWindow(key, 'd', held.day), openWindow(key, 'm', held.month), key.total, account }
-  moveAll(tallies, 'spent', money(record.cost))
-  giveBack(tallies, money(before.cost))
-  moveMarks(key, account, held, money(record.cost) - money(before.cost), 0)
-  saveKey(key)
-  saveAccount(account)
-  record.account, record.streamId, record.mark = before.account, before.streamId, before.mark
-  replaceRecord(record)
-  count()
-  if job then addJob(job, record, account.id, whole(held.day), whole(held.month), held.admitted) end
-  return { is = 'refilled' }
-end
+  -- While a store begins anew, a change is the latest of a window although it may not be the key's.
+  local function isLatestOf(key, of, own)
+    local name = earlierOf(key) .. ':' .. of.kind .. whole(of.index)
+    if own <= tonumber(string.match(get(name) or '', '%d+') or '-1') then return false end
+    local text = 'G' .. whole(own)
+    lives[text] = DEDUP_MS
+    put(name, text)
+    return true
+  end
 
--- Restores a settlement that was acknowledged, from a journal: its record, and the balances after `change`. `billedBy`
--- is the number of the change that billed the call, if that is an earlier one.
-local function refill(asked, job, endedMs)
-  local id, record = asked.call, recordOf(asked)
-  local state, held, pointer = loadCall(id)
-  if state == 'R' and asked.status ~= 'Abandoned' then
-    local before = readRecord(pointer)
-    if before then return refillReaped(held, before, record, job) end
-  end
-  if state == 'W' and held then state, held = nil, nil end
-  if state and state ~= 'H' then return { is = 'known' } end
-  local anew = epoch[2] == 'set' and refilling
-  if not held and not anew and mayBeForgotten(asked.account, endedMs) then return { is = 'known' } end
-  local key, account = loadKey(asked.key), loadAccount(asked.account)
-  local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
-  local admitted = held and held.admitted or tonumber(asked.createdMs)
-  if held then
-    moveAll({ day, month, key.total, account }, 'held', -held.amount)
-    moveMarks(key, account, held, 0, -held.amount)
-    day.calls, month.calls = day.calls - 1, month.calls - 1
-  end
-  if key.last == 0 then key.last = now end
-  if held then listsOf(held.instance) end
-  if job then seeJobs() end
-  local isNew
-  record.change, isNew = reenter(key, account, day, month, asked, money(asked.cost), endedMs, admitted)
-  record.mark = markOf(record.change, day, month)
-  writeRecord(asked.account, record)
-  if held then strike(held.instance, id) end
-  if job then addJob(job, record, asked.account, asked.day, asked.month, admitted) end
-  return refilled(isNew, record, key, account, day, month)
-end
-function operation.refill(asked)
-  return refill(asked, asked.job, tonumber(asked.createdMs) + tonumber(asked.durationMs))
-end
--- Restores the end of a job, whose bill replaced `charged`, from a journal.
-function operation.refillEnd(asked)
-  local state, _, pointer = loadCall(asked.call)
-  local endedMs = tonumber(asked.endedMs)
-  -- with the job, the store has lost its call: that is restored as it ended, without a job that could end again
-  if state ~= 'S' then return refill(asked, nil, endedMs) end
-  local queued = asked.job.channel .. '\n' .. asked.job.id
-  local name = base .. 'j:' .. queued
-  local record, job = readRecord(pointer), hash(name)
-  if not record or job.s ~= 'Running' then return { is = 'known' } end
-  local key, account = loadKey(asked.key), loadAccount(asked.account)
-  local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
-  seeJobs()
-  local by, isNew = money(asked.cost) - money(asked.charged)
-  record.change, isNew = reenter(key, account, day, month, asked, by, endedMs,
-    tonumber(job.a or job.t))
-  record.tokens, record.cost, record.unbilled, record.status = asked.tokens, asked.cost, asked.unbilled, asked.status
-  replaceRecord(record)
-  endJob(name, queued, asked.status == 'Refunded' and 'Failed' or 'Completed')
-  return refilled(isNew, record, key, account, day, month)
-end
--- What a status says was spent in windows, each with its beginning.
-local function leastInWindows(owner, asked)
-  local total = (owner.total or owner).spent
-  for _, each in ipairs(asked.windows or {}) do
-    refillMark(owner, 'raise', each.start, each.start, notNegative(total - money(each.spent)))
-  end
-end
-
--- Raises balances to what a status says was spent at least; only while a store begins anew.
-function operation.least(asked)
-  if not (epoch[2] == 'set' and refilling) then return { is = 'late' } end
-  if asked.account then
-    local account = loadAccount(asked.account)
-    local more = raise(account, money(asked.spent))
-    if more then account.refilled = BY_STATUS end
-    leastInWindows(account, asked)
-    if more or asked.windows then saveAccount(account) end
-  else
-    local key = loadKey(asked.key)
-    local more = raise(key.total, money(asked.total))
-    if asked.period ~= 'N' then
-      more = raise(openWindow(key, asked.period == 'D' and 'd' or 'm', asked.window), money(asked.spent)) or more
+  -- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
+  -- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came
+  -- first). join: what was before is added as well. nil: the balance has it already. `endedMs`: when the call ended.
+  -- `since` is 'missed' if its process was not part of the epoch before.
+  local function wayOf(balance, own, anew, since, endedMs)
+    if epoch[2] ~= 'set' or since == '1' then return 'add' end
+    if balance.refilled == BY_STATUS then return 'raise' end
+    if anew then return own > balance.refilled and 'set' or nil end
+    local latest = reached(balance, own)
+    -- a store that was restored begins with balances
+    if latest < 0 and balance.refilled < 0 then
+      return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join'
     end
-    if more then key.refilled = BY_STATUS end
-    leastInWindows(key, asked)
-    saveKey(key)
+    if own <= latest then return nil end
+    -- a process that was part of the epoch before had put it back into that
+    if since ~= 'missed' and isEarlier(own) and not isEarlier(balance.refilled) then return nil end
+    -- journals of others no longer have the changes of its time
+    if latest < 0 and now - endedMs > JOURNAL_MS then return nil end
+    return 'add'
   end
-  return OK
+  local function raise(tally, spent)
+    if not less(tally.spent, spent) then return false end
+    tally.spent = spent
+    return true
+  end
+  local function reckon(way, tally, after, by)
+    if way == 'set' then tally.spent = money(after)
+    elseif way == 'raise' then raise(tally, money(after))
+    elseif way == 'join' then tally.spent = tally.spent + money(after)
+    elseif way == 'add' then tally.spent = tally.spent + by end
+  end
+
+  -- Puts a mark back: what was spent before a window, as known to a journal or a status. Where changes are added, the
+  -- told sum has some that are yet to come, and each of these corrects the mark.
+  local function refillMark(owner, way, start, from, spent)
+    local marks = marksOf(owner)
+    local known = findMark(marks, start)
+    if not known then
+      local sums = way == 'add' and firstFrom(owner, from) or { spent = spent }
+      insertMark(marks, { start = start, from = from, spent = sums.spent, held = sums.start and sums.held or 0 })
+      owner.marked = marks[#marks].from
+    elseif way == 'set' then known.spent = spent
+    elseif way == 'raise' then known.spent = least(known.spent, spent)
+    elseif way == 'join' then known.spent = known.spent + spent
+    else return end
+    saveMarks(owner)
+  end
+  -- Before the change itself enters the balances.
+  local function refillMarks(owners, text)
+    for letter, start, from, spent in string.gmatch(text, '(%a),(%d+),(%d+),(%d+)') do
+      local owner, way = owners[letter][1], owners[letter][2]
+      if way then refillMark(owner, way, tonumber(start), tonumber(from), money(spent)) end
+    end
+  end
+
+  -- Enters a change from a journal into the balances. `after` has what was spent after the change, `by` is what it
+  -- added. Returns its number in this epoch, and whether it is a new one.
+  local function reenter(key, account, day, month, after, by, endedMs, admitted)
+    local n, anew = tonumber(after.change), epoch[2] == 'set' and refilling
+    local own = tonumber(after.billedBy) or n
+    local accountWay = wayOf(account, own, anew, after.since, endedMs)
+    local keyWay = wayOf(key, own, anew, after.since, endedMs)
+    refillMarks({ k = { key, keyWay }, a = { account, accountWay } }, after.marks or '')
+    reckon(accountWay, account, after.accountSpent, by)
+    reckon(keyWay, key.total, after.totalSpent, by)
+    for _, each in ipairs({ { day, after.daySpent }, { month, after.monthSpent } }) do
+      local way = keyWay
+      if anew and way ~= 'raise' then way = isLatestOf(key, each[1], own) and 'set' or nil end
+      reckon(way, each[1], each[2], by)
+    end
+    if accountWay == 'add' then moveBefore(account, admitted, by, 0) end
+    if keyWay == 'add' then moveBefore(key, admitted, by, 0) end
+    if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
+    if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
+    if anew or accountWay == 'join' then reachEarlier(account, n) end
+    if anew or keyWay == 'join' then reachEarlier(key, n) end
+    saveKey(key)
+    saveAccount(account)
+    local latest = count()
+    if n > latest then
+      changes = n + 1
+      latest = changes
+    end
+    local isNew = accountWay == 'add' or accountWay == 'join' or keyWay == 'add' or keyWay == 'join'
+    return isNew and latest or own, isNew
+  end
+  -- The reply: a new change is one of this epoch, and the journal learns its number.
+  local function refilled(isNew, record, key, account, day, month)
+    if not isNew then return { is = 'refilled' } end
+    local reply = settled(record, key, account, day, month)
+    reply.is = 'refilled'
+    return reply
+  end
+
+  local function recordIn(asked)
+    local record = {}
+    for _, name in ipairs(RECORD) do record[name] = asked[name] end
+    return record
+  end
+
+  -- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
+  local function refillReaped(held, before, record, job)
+    local key, account = loadKey(held.key), loadAccount(held.account)
+    local tallies = { openWindow(key, 'd', held.day), openWindow(key, 'm', held.month), key.total, account }
+    moveAll(tallies, 'spent', money(record.cost))
+    giveBack(tallies, money(before.cost))
+    moveMarks(key, account, held, money(record.cost) - money(before.cost), 0)
+    saveKey(key)
+    saveAccount(account)
+    record.account, record.streamId, record.mark = before.account, before.streamId, before.mark
+    replaceRecord(record)
+    count()
+    if job then addJob(job, record, account.id, held.day, held.month, held.admitted) end
+    return { is = 'refilled' }
+  end
+
+  -- Restores a settlement that was acknowledged, from a journal: its record, and the balances after `change`.
+  -- `billedBy` is the number of the change that billed the call, if that is an earlier one.
+  local function refill(asked, job, endedMs)
+    local id, record = asked.call, recordIn(asked)
+    local state, held, pointer = loadCall(id)
+    if state == 'R' and asked.status ~= 'Abandoned' then
+      local before = readRecord(pointer)
+      if before then return refillReaped(held, before, record, job) end
+    end
+    if state == 'W' and held then state, held = nil, nil end
+    if state and state ~= 'H' then return { is = 'known' } end
+    local anew = epoch[2] == 'set' and refilling
+    if not held and not anew and mayBeForgotten(asked.account, endedMs) then return { is = 'known' } end
+    local key, account = loadKey(asked.key), loadAccount(asked.account)
+    local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
+    local admitted = held and held.admitted or tonumber(asked.createdMs)
+    if held then
+      moveAll({ day, month, key.total, account }, 'held', -held.amount)
+      moveMarks(key, account, held, 0, -held.amount)
+      day.calls, month.calls = day.calls - 1, month.calls - 1
+    end
+    if key.last == 0 then key.last = now end
+    if held then listsOf(held.instance) end
+    if job then seeJobs() end
+    local isNew
+    record.change, isNew = reenter(key, account, day, month, asked, money(asked.cost), endedMs, admitted)
+    record.mark = markOf(record.change, day, month)
+    writeRecord(asked.account, record)
+    if held then strike(held.instance, id) end
+    if job then addJob(job, record, asked.account, asked.day, asked.month, admitted) end
+    return refilled(isNew, record, key, account, day, month)
+  end
+  function operation.refill(asked)
+    return refill(asked, asked.job, tonumber(asked.createdMs) + tonumber(asked.durationMs))
+  end
+  -- Restores the end of a job, whose bill replaced `charged`, from a journal.
+  function operation.refillEnd(asked)
+    local state, _, pointer = loadCall(asked.call)
+    local endedMs = tonumber(asked.endedMs)
+    -- with the job, the store has lost its call: that is restored as it ended, without a job that could end again
+    if state ~= 'S' then return refill(asked, nil, endedMs) end
+    local record, job = readRecord(pointer), loadJob(queuedAs(asked.job.channel, asked.job.id))
+    if not record or not job or job.state ~= 'Running' then return { is = 'known' } end
+    local key, account = loadKey(asked.key), loadAccount(asked.account)
+    local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
+    seeJobs()
+    local by, isNew = money(asked.cost) - money(asked.charged)
+    record.change, isNew = reenter(key, account, day, month, asked, by, endedMs, job.admitted)
+    record.tokens, record.cost, record.unbilled, record.status = asked.tokens, asked.cost, asked.unbilled, asked.status
+    replaceRecord(record)
+    endJob(job, asked.status == 'Refunded' and 'Failed' or 'Completed')
+    return refilled(isNew, record, key, account, day, month)
+  end
+  -- What a status says was spent in windows, each with its beginning.
+  local function leastInWindows(owner, asked)
+    local total = totalsOf(owner).spent
+    for _, each in ipairs(asked.windows or {}) do
+      refillMark(owner, 'raise', each.start, each.start, notNegative(total - money(each.spent)))
+    end
+  end
+
+  -- Raises balances to what a status says was spent at least; only while a store begins anew.
+  function operation.least(asked)
+    if not (epoch[2] == 'set' and refilling) then return { is = 'late' } end
+    if asked.account then
+      local account = loadAccount(asked.account)
+      local more = raise(account, money(asked.spent))
+      if more then account.refilled = BY_STATUS end
+      leastInWindows(account, asked)
+      if more or asked.windows then saveAccount(account) end
+    else
+      local key = loadKey(asked.key)
+      local more = raise(key.total, money(asked.total))
+      if asked.period ~= 'N' then
+        more = raise(openWindow(key, asked.period == 'D' and 'd' or 'm', asked.window), money(asked.spent)) or more
+      end
+      if more then key.refilled = BY_STATUS end
+      leastInWindows(key, asked)
+      saveKey(key)
+    end
+    return OK
+  end
 end
 
 -- The batch ----------------------------------------------------------------------------------------------------------
 -- Prepares the variables for a batch.
 local function begin(keys, batch)
   call, base, changes = redis.call, keys[1], nil
-  known, changed, staged, lives, grown, lists, slots, minutes, lost = {}, {}, {}, {}, {}, {}, {}, {}, {}
+  known, changed, staged, lives, copied, decoded, grown = {}, {}, {}, {}, {}, {}, {}
+  lists, slots, minutes, lost = {}, {}, {}, {}
   head = batch
   now = head.clock
   if not now then
@@ -1765,29 +1834,33 @@ end
 
 -- Reads the calls and balances that the operations will need.
 local function prefetch(operations)
-  local wanted, calls = {}, {}
+  local wanted, admitted = {}, {}
   local function want(name)
     if known[name] ~= nil then return end
     known[name] = false
     wanted[#wanted + 1] = name
   end
+  local function wantOwners(of)
+    want(base .. 'k:' .. of.key)
+    want(base .. 'a:' .. of.account)
+  end
   for _, asked in ipairs(operations) do
     local op = asked.op
     if op == 'admit' or op == 'confirm' or op == 'settle' then want(base .. 'c:' .. asked.call) end
-    if op == 'settle' then calls[#calls + 1] = base .. 'c:' .. asked.call end
     if op == 'admit' then
-      want(base .. 'k:' .. asked.key)
-      want(base .. 'a:' .. asked.account)
+      admitted[#admitted + 1] = base .. 'c:' .. asked.call
+      wantOwners(asked)
     end
   end
   fetch(wanted)
+  -- a new call has no copy either
+  fetchCopies(admitted)
   wanted = {}
-  for _, id in ipairs(calls) do
-    local text = known[id]
+  for _, asked in ipairs(operations) do
+    local text = asked.op == 'settle' and known[base .. 'c:' .. asked.call]
     if text and string.byte(text) == HELD then
-      local key, account = struct.unpack(WHOSE, text, WHOSE_AT)
-      want(base .. 'k:' .. key)
-      want(base .. 'a:' .. account)
+      decoded[text] = holdIn(text)
+      wantOwners(decoded[text])
     end
   end
   fetch(wanted)

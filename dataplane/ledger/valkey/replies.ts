@@ -84,7 +84,7 @@ export interface Reply extends RecordReply, Texts<OtherField> {
   readonly records?: readonly RecordReply[];
   readonly jobs?: readonly Reply[];
   readonly record?: RecordReply;
-  /** Of a batch: the balances (`a:ACCOUNT`, `k:UID`) that were missing, and are put back from their copies. */
+  /** Of a batch: balances (`a:ACCOUNT`, `k:UID`) and holds (`c:CALL`) that were missing and are put back from copies. */
   readonly lost?: readonly string[];
 }
 

@@ -6,13 +6,15 @@ import type { Meter } from '../../protocol/converter.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { consumptionOf } from '../consumption.ts';
 import type { BillingTerms, MeasuredConsumption } from '../consumption.ts';
-import { servedNames } from './served-name.ts';
+import { mayBeServedAs } from './served-name.ts';
 
 /** The later of two counts for a batch that has both. */
 const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial', 'Implausible'];
 
 export class BatchBill {
   readonly #terms: readonly BillingTerms[];
+  /** The terms of results by the model that they name. */
+  readonly #fitting = new Map<string | undefined, readonly BillingTerms[]>();
   readonly #billed = new BillSum();
   readonly #upstream = new BillSum();
   #tokens = NO_TOKENS;
@@ -24,11 +26,6 @@ export class BatchBill {
     this.#terms = terms;
   }
 
-  /** As they were sent. */
-  get #names(): readonly string[] {
-    return this.#terms.map(({ candidate }) => candidate.upstreamModel);
-  }
-
   /** How many requests have succeeded. */
   get count(): number {
     return this.#count;
@@ -36,16 +33,11 @@ export class BatchBill {
 
   /** Adds a request that succeeded. It counts as the dearest of those that it may be of, or else of all. */
   add({ meter, model }: UsedResult): void {
-    const fitting = this.#fitting(model);
-    const measured = (fitting.length > 0 ? fitting : this.#terms).map((terms) => measure(meter, terms));
+    const fitting = this.#fitting.get(model) ?? termsOf(model, this.#terms);
+    this.#fitting.set(model, fitting);
+    const measured = fitting.map((terms) => measure(meter, terms));
     const dearest = measured.reduce((most, each) => (each.costNanoUsd > most.costNanoUsd ? each : most));
     this.#add(dearest);
-  }
-
-  #fitting(served: string | undefined): readonly BillingTerms[] {
-    if (this.#terms.length === 1) return this.#terms;
-    const places = servedNames(this.#names, served);
-    return this.#terms.filter((_terms, index) => places.includes(index));
   }
 
   #add({ terms: { bounds, candidate }, consumed }: Measured): void {
@@ -67,6 +59,12 @@ export class BatchBill {
       }),
     };
   }
+}
+
+/** The terms of the models that a result may be of; of all if it is of none. */
+function termsOf(served: string | undefined, all: readonly BillingTerms[]): readonly BillingTerms[] {
+  const fitting = all.filter(({ candidate }) => served !== undefined && mayBeServedAs(candidate.upstreamModel, served));
+  return fitting.length > 0 ? fitting : all;
 }
 
 interface Measured {

@@ -59,13 +59,16 @@ const NOTHING: Most = {
 /** The requests of one model. */
 class ModelSum {
   readonly channel: BatchChannel;
+  /** The place of its plan among those of all models. */
+  readonly plan: number;
   #most = NOTHING;
   #amountNanoUsd = 0n;
   #estimatedTokens = 0;
   #count = 0;
 
-  constructor(channel: BatchChannel) {
+  constructor(channel: BatchChannel, plan: number) {
     this.channel = channel;
+    this.plan = plan;
   }
 
   /** Returns the output limit of the request; undefined: it has no output. Throws GatewayError. */
@@ -169,19 +172,19 @@ export class BatchSum {
             'apart: make a batch for each of them.',
           'model',
         );
-    this.#models.set(model, new ModelSum(found));
+    this.#models.set(model, new ModelSum(found, this.#models.size));
   }
 
   /** Throws GatewayError for a request that the channel cannot take within a batch. */
   add(call: EndpointCall, endpoint: BatchEndpoint): void {
     this.#first ??= { call, endpoint };
-    if (this.#models.size === 0) this.#models.set(call.model, new ModelSum(this.channel));
+    if (this.#models.size === 0) this.#models.set(call.model, new ModelSum(this.channel, 0));
     const sum = this.#models.get(call.model);
     if (!sum) throw anotherModel(this.#first.call.model);
     checkSame({ call, endpoint }, this.#first);
     checkAlone(call);
     const limit = sum.add(call);
-    this.lines.push({ limit, plan: [...this.#models.keys()].indexOf(call.model) });
+    this.lines.push({ limit, plan: sum.plan });
   }
 
   /** The batch as one call. `converter`: of its creation, at this channel alone. */

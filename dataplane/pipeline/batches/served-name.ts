@@ -5,22 +5,16 @@ const DATE = /[-@]\d{6,8}$/;
 /** A name of the latest version, which may be any. */
 const LATEST = /-latest$/;
 
-/**
- * The places of all names that a result may be of; none: nobody has asked for its model. A provider may respond with the
- * version that a name stands for: "claude-sonnet-4-5-20250929" for "claude-sonnet-4-5", or for
- * "claude-sonnet-4-5-latest".
- */
-export function servedNames(asked: readonly string[], served: string | undefined): readonly number[] {
-  if (served === undefined) return [];
-  return [...asked.keys()].filter((index) => mayBeServedAs(asked[index] ?? '', served));
-}
-
 /** Whether a result of one of the two models may be taken for one of the other. */
 export function areConfusable(a: string, b: string): boolean {
   return mayBeServedAs(a, b) || mayBeServedAs(b, a);
 }
 
-function mayBeServedAs(asked: string, served: string): boolean {
+/**
+ * Whether a request for one model may have a result of the other. A provider may respond with the version that a name
+ * stands for: "claude-sonnet-4-5-20250929" for "claude-sonnet-4-5", or for "claude-sonnet-4-5-latest".
+ */
+export function mayBeServedAs(asked: string, served: string): boolean {
   const [own, other] = [stemOf(asked), stemOf(served)];
   if (own === other) return true;
   if (!other.startsWith(`${own}-`)) return false;

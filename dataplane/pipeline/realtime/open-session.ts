@@ -14,13 +14,13 @@ import { checkEarly } from '../early-checks.ts';
 import { REALTIME_PATH } from '../endpoints/realtime.ts';
 import type { AttemptFailure } from '../failures.ts';
 import { route } from '../route.ts';
+import { MAX_PROVIDED_MIB } from './session-end.ts';
 import { tryChannels } from '../try-channels.ts';
 import type { Accepted } from '../try-channels.ts';
 
 /** The maximum size of a client's message: reading one blocks the event loop for some 20 ms per MiB. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
-/** The maximum size of a provider's message, which may repeat the content of several of the client's. */
-const MAX_PROVIDED_BYTES = 16 * 1024 * 1024;
+const MIB = 1024 * 1024;
 /** Base URLs end in /v1. */
 const PATH = REALTIME_PATH.slice('/v1'.length);
 
@@ -75,7 +75,7 @@ async function connect(
   // asks for the beta interface, which has other events
   delete headers['openai-beta'];
   const path = `${PATH}?model=${encodeURIComponent(upstreamModel)}`;
-  const request = { path, headers, signal: abort.signal, maxMessageBytes: MAX_PROVIDED_BYTES };
+  const request = { path, headers, signal: abort.signal, maxMessageBytes: MAX_PROVIDED_MIB * MIB };
   const result = await opened(upstreams, target, request);
   const failure = 'kind' in result ? result : undefined;
   attempts.push(reportOf(target, failure, undefined, clock.monotonicMs() - startedAt));

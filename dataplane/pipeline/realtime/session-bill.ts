@@ -2,8 +2,8 @@
  * [P] The cost of a session so far and at worst: exact figures for responses that have ended, and the worst case for
  * responses that run, were asked for, or may be begun by the provider. The session's hold is at least their sum.
  */
-import { BillSum, MODALITIES, worstCaseNanoUsd } from '#price/price.ts';
-import type { Consumption, PartUsage } from '#price/price.ts';
+import { MODALITIES, worstCaseNanoUsd } from '#price/price.ts';
+import type { PartUsage } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
 import { addTokens, NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
@@ -13,10 +13,10 @@ import { estimateRestOfInput, meterOf, UNREPORTED_USAGE } from '../../protocol/u
 import type { TranscriptionUsage } from '../../protocol/realtime/usage.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
-import { possibleRegions, possibleTiers, servedRegions, servedTiers } from '../service-tiers.ts';
-import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
+import { possibleRegions, possibleTiers } from '../service-tiers.ts';
 import type { Conversation } from './conversation.ts';
-import type { PendingPiece, Transcriptions } from './transcriptions.ts';
+import { countsOf, SERVED, SessionCosts } from './session-costs.ts';
+import type { TranscribedPiece, Transcriptions } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
 export interface ResponseBounds {
@@ -65,12 +65,8 @@ export class SessionBill {
   /** The ids of responses that have ended, whose end is billed once. */
   readonly #ended = new Set<string>();
   #isCut = false;
-  readonly #billed = new BillSum();
-  readonly #upstream = new BillSum();
-  /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
-  readonly #transcribed = new BillSum();
-  readonly #transcribedUpstream = new BillSum();
-  #tokens: TokenCounts = NO_TOKENS;
+  /** Of what has ended. */
+  readonly #costs: SessionCosts;
   #usageSource: UsageSource = 'Provider';
 
   constructor(
@@ -80,6 +76,7 @@ export class SessionBill {
   ) {
     this.#price = price;
     this.#candidate = candidate;
+    this.#costs = new SessionCosts(price, candidate);
     this.#conversation = parts.conversation;
     this.#transcriptions = parts.transcriptions;
   }
@@ -157,53 +154,44 @@ export class SessionBill {
     // zeros beside what has come are no figures
     const { reported } = meterOf(usage ?? UNREPORTED_USAGE, outputBytes);
     const part = this.#partOf(reported, response);
-    this.#add(part);
+    this.#costs.addResponse(part);
     this.#conversation.addOutput(part.tokens.output);
     return part.tokens;
   }
 
   /**
-   * Bills responses and transcriptions whose end does not come by what has come; those of which nothing has come only if
-   * `all`. Nothing is billed after that. Returns the responses' tokens, by their ids.
+   * Bills unfinished responses and transcriptions by what has arrived of them; those without any output only if `all`.
+   * Nothing is billed afterwards. Returns the responses' tokens, by id.
    */
   cut(all: boolean): ReadonlyMap<string, TokenCounts> {
     this.#isCut = true;
     for (const piece of this.#transcriptions.pending) {
       if (!all && piece.textBytes === 0) continue;
-      this.#cutShort();
+      this.#markPartial();
       this.#addTranscription(undefined, piece);
     }
     const billed = new Map<string, TokenCounts>();
     for (const [responseId, response] of this.#running) {
       this.#running.delete(responseId);
       if (!all && response.textBytes + response.audioBytes === 0) continue;
-      this.#cutShort();
+      this.#markPartial();
       const part = this.#seen(response);
-      this.#add(part);
+      this.#costs.addResponse(part);
       billed.set(responseId, part.tokens);
     }
     return billed;
   }
 
-  /** Bills what another model has written down: by its figures, or by the audio and the text where they are missing. */
-  transcribed(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
+  /** Bills a transcription: by its reported usage, or else by estimates from the audio and the text. */
+  transcribed(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
     if (!this.#isCut) this.#addTranscription(usage, piece);
   }
 
-  #addTranscription(usage: TranscriptionUsage | undefined, piece: PendingPiece): void {
-    const { model } = piece;
-    const price = this.#candidate.priceOf(model);
-    if (price) {
-      const { consumption, isEstimated } = transcriptionOf(usage, piece, price);
-      this.#transcribed.add(price, consumption);
-      this.#tokens = addTokens(this.#tokens, consumption.tokens);
-      if (isEstimated) this.#estimate();
-    }
-    const cost = this.#candidate.costOf(model);
-    if (cost) this.#transcribedUpstream.add(cost, transcriptionOf(usage, piece, cost).consumption);
+  #addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
+    if (this.#costs.addTranscription(usage, piece)) this.#estimate();
   }
 
-  #cutShort(): void {
+  #markPartial(): void {
     if (this.#usageSource !== 'Implausible') this.#usageSource = 'Partial';
   }
 
@@ -216,41 +204,24 @@ export class SessionBill {
     const worst = [...this.#running.values(), ...this.#asked].reduce((sum, each) => sum + this.#worstOf(each), 0n);
     const next = this.#conversation.beginsResponses ? this.#worstOf(this.#ahead) : 0n;
     const most = worst + next + this.#transcriptions.worstNanoUsd(this.#candidate);
-    return this.#spentNanoUsd + most + (most > 0n ? ROUNDING_NANO_USD : 0n);
+    return this.#costs.costNanoUsd + most + (most > 0n ? ROUNDING_NANO_USD : 0n);
   }
 
   /** What the session would be billed if it ended now. */
   get progress(): CallProgress {
-    const [running, pending] = [new BillSum(), new BillSum()];
-    let tokens = this.#tokens;
-    for (const response of this.#running.values()) {
-      const part = this.#seen(response);
-      running.add(this.#price, consumptionOf(part));
-      tokens = addTokens(tokens, part.tokens);
-    }
     const pieces = this.#isCut ? [] : this.#transcriptions.pending;
-    for (const piece of pieces) {
-      const price = this.#candidate.priceOf(piece.model);
-      if (!price) continue;
-      const { consumption } = transcriptionOf(undefined, piece, price);
-      pending.add(price, consumption);
-      tokens = addTokens(tokens, consumption.tokens);
-    }
+    const rest = new SessionCosts(this.#price, this.#candidate);
+    for (const response of this.#running.values()) rest.addResponse(this.#seen(response));
+    for (const piece of pieces) rest.addTranscription(undefined, piece);
     return {
-      costNanoUsd: this.#spentNanoUsd + running.bill.costNanoUsd + pending.bill.costNanoUsd,
-      lines: [this.#billed, running, this.#transcribed, pending].flatMap(({ bill }) => bill.lines),
-      tokens,
+      costNanoUsd: this.#costs.costNanoUsd + rest.costNanoUsd,
+      lines: [...this.#costs.lines, ...rest.lines],
+      tokens: addTokens(this.#costs.tokens, rest.tokens),
       usageSource: this.#running.size + pieces.length > 0 ? 'Partial' : this.#usageSource,
-      ...(this.#candidate.cost && { upstreamCostNanoUsd: this.#upstreamNanoUsd }),
+      ...(this.#candidate.cost && {
+        upstreamCostNanoUsd: this.#costs.upstreamCostNanoUsd + rest.upstreamCostNanoUsd,
+      }),
     };
-  }
-
-  get #spentNanoUsd(): bigint {
-    return this.#billed.bill.costNanoUsd + this.#transcribed.bill.costNanoUsd;
-  }
-
-  get #upstreamNanoUsd(): bigint {
-    return this.#upstream.bill.costNanoUsd + this.#transcribedUpstream.bill.costNanoUsd;
   }
 
   get #bounds(): ResponseBounds {
@@ -280,13 +251,6 @@ export class SessionBill {
     });
   }
 
-  #add(part: PartUsage): void {
-    this.#billed.add(this.#price, consumptionOf(part));
-    const { cost } = this.#candidate;
-    if (cost) this.#upstream.add(cost, consumptionOf(part));
-    this.#tokens = addTokens(this.#tokens, part.tokens);
-  }
-
   /** A provider that reports more than the model can is wrong. What it does not report is estimated by what was seen. */
   #partOf(reported: ReportedUsage, response: RunningResponse): PartUsage {
     const seen = this.#seen(response);
@@ -314,47 +278,4 @@ export class SessionBill {
     const tokens = { ...NO_TOKENS, input: estimatedInputTokens, output };
     return { tokens, details: { audioOutput: spoken }, ...SERVED };
   }
-}
-
-const SERVED = { serviceTiers: servedTiers(undefined, undefined), regions: servedRegions(undefined, undefined) };
-
-function consumptionOf(part: PartUsage): Consumption {
-  return { ...part, parts: [part], generations: 0 };
-}
-
-interface EstimatedConsumption {
-  readonly consumption: Consumption;
-  readonly isEstimated: boolean;
-}
-
-/** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
-function transcriptionOf(
-  usage: TranscriptionUsage | undefined,
-  piece: PendingPiece,
-  price: CompiledPrice,
-): EstimatedConsumption {
-  const told = usage?.served?.seconds;
-  const seconds = told ?? Math.ceil(piece.seconds);
-  if (!price.perAudio && price.perGeneration === 0n)
-    return writtenTokens(usage?.tokens ?? UNREPORTED_USAGE, { ...piece, seconds }, price);
-  const made = { seconds };
-  const isEstimated = price.perAudio !== undefined && told === undefined;
-  return { consumption: { tokens: NO_TOKENS, parts: [], generations: 1, made, served: made }, isEstimated };
-}
-
-function writtenTokens(
-  usage: ReportedUsage,
-  { model, seconds, textBytes }: PendingPiece,
-  price: CompiledPrice,
-): EstimatedConsumption {
-  const { reported } = meterOf(usage, textBytes);
-  const { input = seconds * USUAL_TOKENS_PER_SECOND, output = estimateTokens(textBytes) } = reported;
-  const details = reported.input === undefined ? { audioInput: input } : reported.details;
-  const part = { tokens: countsOf({ ...reported, input, output }), details, other: { model, price }, ...SERVED };
-  const isEstimated = reported.input === undefined || reported.output === undefined;
-  return { consumption: { ...part, parts: [part], generations: 0 }, isEstimated };
-}
-
-function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {
-  return { ...NO_TOKENS, input, cached, output };
 }

@@ -1,6 +1,6 @@
 /** [P] How a session ends: what its record says, and what its client sees. */
 import { ERRORS, gatewayMessage, GatewayError } from '../../errors.ts';
-import type { Closed } from '../../message-socket.ts';
+import type { Close, Closed } from '../../message-socket.ts';
 import type { RealtimeError } from '../../protocol/realtime/edit-events.ts';
 import type { CallOutcome } from '../context.ts';
 import type { ReplyStatus } from '../send-outcome.ts';
@@ -12,20 +12,21 @@ export type SessionEnd =
   | { readonly kind: 'Ended'; readonly error: GatewayError; readonly isFault: boolean }
   | { readonly kind: 'Draining' };
 
+/** The maximum size of a provider's event, which may repeat the content of several of the client's. */
+export const MAX_PROVIDED_MIB = 16;
 const NO_BYTES = new Uint8Array(0);
 const NORMAL = 1000;
 const GOING_AWAY = 1001;
 const NO_STATUS = 1005;
-const TOO_BIG = 1009;
 /** Closing codes of the gateway are 4000 and the error's HTTP status. */
 const CLOSE_CODES = 4000;
 const SWITCHED = 101;
 
 const ORDERLY: ReadonlySet<number> = new Set([NORMAL, GOING_AWAY, NO_STATUS]);
 
-/** The outcome by which a session is settled. `isBusy`: responses ran when it ended. */
-export function outcomeOf(end: SessionEnd, isBusy: boolean): CallOutcome {
-  if (end.kind === 'ClientClosed' && isBusy) return { kind: 'ClientGone' };
+/** The outcome by which a session is settled. `isResponding`: responses ran when it ended. */
+export function outcomeOf(end: SessionEnd, isResponding: boolean): CallOutcome {
+  if (end.kind === 'ClientClosed' && isResponding) return { kind: 'ClientGone' };
   const error = errorOf(end);
   if (error && (end.kind === 'ProviderClosed' || (end.kind === 'Ended' && end.isFault)))
     return { kind: 'Error', error };
@@ -36,26 +37,31 @@ export function outcomeOf(end: SessionEnd, isBusy: boolean): CallOutcome {
 export function errorOf(end: SessionEnd): GatewayError | undefined {
   if (end.kind === 'Ended') return end.error;
   if (end.kind !== 'ProviderClosed' || ORDERLY.has(end.closed.code)) return undefined;
-  return new GatewayError('upstream_error', `The provider broke off the session (code ${end.closed.code}).`);
+  return new GatewayError('upstream_error', breakText(end.closed));
+}
+
+function breakText({ code, receivedTooBig }: Closed): string {
+  return receivedTooBig
+    ? `The provider sent an event larger than ${MAX_PROVIDED_MIB} MiB, which the gateway does not pass on.`
+    : `The provider broke off the session (code ${code}).`;
 }
 
 /** How the client's socket is closed. */
-export function closeOf(end: SessionEnd): Closed {
+export function closeOf(end: SessionEnd): Close {
+  const error = errorOf(end);
+  if (error) return closeFor(error);
   switch (end.kind) {
-    case 'ClientClosed':
-      return { code: NORMAL, reason: '' };
     case 'Draining':
       return { code: GOING_AWAY, reason: 'The gateway is shutting down. Open another session.' };
-    case 'Ended':
-      return closeFor(end.error);
     case 'ProviderClosed':
-      return ORDERLY.has(end.closed.code)
-        ? { code: end.closed.code === NO_STATUS ? NORMAL : end.closed.code, reason: end.closed.reason }
-        : closeFor(errorOf(end) ?? new GatewayError('upstream_error', end.closed.reason));
+      return { ...end.closed, code: end.closed.code === NO_STATUS ? NORMAL : end.closed.code };
+    default:
+      return { code: NORMAL, reason: '' };
   }
 }
 
-function closeFor(error: GatewayError): Closed {
+/** Closes with an error. */
+export function closeFor(error: GatewayError): Close {
   return { code: CLOSE_CODES + ERRORS[error.code].status, reason: error.message };
 }
 
@@ -77,9 +83,4 @@ export function eventOf(error: GatewayError, eventId: string, causedBy: string |
   const { openaiType: type, openaiCode: code } = ERRORS[error.code];
   const { message, details } = error;
   return { eventId, type, code, message, param: details.param ?? null, causedBy: causedBy ?? null };
-}
-
-/** Whether the client's socket was closed for a message that is too large. */
-export function isTooBig({ code }: Closed): boolean {
-  return code === TOO_BIG;
 }

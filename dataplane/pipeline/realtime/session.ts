@@ -2,6 +2,7 @@
  * A session of the realtime API: relays its events in both directions, and sees to it that whatever a response can cost is
  * held before the provider can begin it. It ends when either end does, when its money does, or when the process drains.
  */
+import type { TokenCounts } from '#price/tokens.ts';
 import { GatewayError } from '../../errors.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import type { MessageSocket } from '../../message-socket.ts';
@@ -23,8 +24,9 @@ import { clientErrorOf } from '../route.ts';
 import { checkEvent } from './check-event.ts';
 import { Conversation } from './conversation.ts';
 import { EventIds } from './event-ids.ts';
+import { ResponseTimes } from './response-times.ts';
 import { SessionBill } from './session-bill.ts';
-import { eventOf, isTooBig } from './session-end.ts';
+import { eventOf } from './session-end.ts';
 import type { SessionEnd } from './session-end.ts';
 import { SessionHold } from './session-hold.ts';
 import { TokenLimits } from './token-limits.ts';
@@ -60,10 +62,11 @@ export class RealtimeSession {
   readonly #hold: SessionHold;
   readonly #limits: TokenLimits;
   readonly #ids = new EventIds();
+  readonly #times = new ResponseTimes();
   /** What the client has not taken yet. */
   readonly #sends = new Set<PendingSend>();
   readonly #ended = Promise.withResolvers<SessionEnd>();
-  /** Resolves when no response runs after the session's end. */
+  /** Resolves when nothing is left to be billed after the session's end. */
   readonly #quiet = Promise.withResolvers<void>();
   readonly bill: SessionBill;
   #events = 0;
@@ -94,7 +97,7 @@ export class RealtimeSession {
   }
 
   /** Resolves with how the session has ended, once nothing runs any more. Never rejects. */
-  async run(): Promise<{ readonly end: SessionEnd; readonly isBusy: boolean }> {
+  async run(): Promise<{ readonly end: SessionEnd; readonly isResponding: boolean }> {
     const watching = setInterval(() => this.#watch(), WATCH_MS).unref();
     void this.#relayClient();
     const relayed = this.#relayProvider();
@@ -102,20 +105,26 @@ export class RealtimeSession {
     clearInterval(watching);
     this.#isEnding = true;
     for (const { release } of this.#sends) release();
-    const isBusy = this.#isBusy;
+    const isResponding = this.#isResponding;
     await this.#cancel(end);
     const isAbandoned = end.kind !== 'ProviderClosed' && !(end.kind === 'Ended' && end.isFault);
     for (const [responseId, tokens] of this.bill.cut(isAbandoned)) this.#limits.release(responseId, tokens);
     this.#limits.releaseAll();
     this.#parts.provider.close(1000, '');
     await Promise.race([relayed, this.#timeout()]);
-    return { end, isBusy };
+    return { end, isResponding };
   }
 
-  /** Ends the session once no response runs. */
+  /** Ends the session once no response runs and no transcription is pending. */
   drain(): void {
     this.#isDraining = true;
-    if (!this.#isBusy) this.#finish({ kind: 'Draining' });
+    this.#finishDrain();
+  }
+
+  /** The end of a transcription may never come: a silent provider is not waited for. */
+  #finishDrain(): void {
+    if (!this.#isDraining || this.#isResponding) return;
+    if (!this.#isBusy || this.#isProviderSilent) this.#finish({ kind: 'Draining' });
   }
 
   /** Ends the session at once. */
@@ -145,8 +154,18 @@ export class RealtimeSession {
     });
   }
 
-  get #isBusy(): boolean {
+  get #isResponding(): boolean {
     return this.bill.running.length + this.bill.asked > 0;
+  }
+
+  /** Whether the provider has yet to send figures that are billed. */
+  get #isBusy(): boolean {
+    return this.#isResponding || this.#transcriptions.pending.length > 0;
+  }
+
+  get #isProviderSilent(): boolean {
+    const { idleMs } = this.#parts.admitted.candidate.target.timeouts;
+    return !this.#isRelaying && this.#deps.clock.monotonicMs() - this.#heardProviderAt > idleMs;
   }
 
   #finish(end: SessionEnd): void {
@@ -160,14 +179,14 @@ export class RealtimeSession {
     const { client } = this.#parts;
     try {
       for await (const message of client.messages()) {
-        if (this.#isEnding) continue;
+        if (this.#isFinished) continue;
         this.#heardClientAt = this.#deps.clock.monotonicMs();
         await this.#fromClient(message);
       }
     } catch (error) {
       this.#fail(error);
     }
-    if (client.closed && isTooBig(client.closed)) this.stop(tooLarge(), false);
+    if (client.closed?.receivedTooBig) this.stop(tooLarge(), false);
     this.#finish({ kind: 'ClientClosed' });
     this.#quietIfDone();
   }
@@ -335,6 +354,7 @@ export class RealtimeSession {
         return this.#end(event);
       case 'Output':
         this.#parts.record.produced = true;
+        this.#times.addOutput(event.responseId, this.#deps.clock.monotonicMs());
         this.bill.addOutput(event.responseId, event);
         return;
       default:
@@ -355,6 +375,7 @@ export class RealtimeSession {
     const begun = this.bill.begin(responseId);
     if (!begun) return;
     this.#parts.record.sent = true;
+    this.#times.begin(responseId, this.#deps.clock.monotonicMs());
     if (begun.eventId !== undefined) this.#limits.begin(begun.eventId, responseId);
     else {
       const full = await this.#limits.take(responseId, begun.bounds);
@@ -373,9 +394,17 @@ export class RealtimeSession {
     if (!tokens) return;
     this.#parts.record.produced = true;
     this.#limits.release(responseId, tokens);
+    this.#report(responseId, tokens);
     if (this.#isEnding) return;
     await this.#hold.record();
-    if (this.#isDraining && !this.#isBusy) this.#finish({ kind: 'Draining' });
+    this.#finishDrain();
+  }
+
+  #report(responseId: string, { output }: TokenCounts): void {
+    const time = this.#times.end(responseId, this.#deps.clock.monotonicMs());
+    const { model, target } = this.#parts.admitted.candidate;
+    if (time)
+      this.#deps.telemetry.responded({ ...time, model: model.name, protocol: target.protocol, outputTokens: output });
   }
 
   #refused({ eventId, error }: Extract<ServerEvent, { kind: 'Error' }>, message: Uint8Array): Uint8Array | undefined {
@@ -404,18 +433,21 @@ export class RealtimeSession {
       this.#parts.record.produced = true;
     }
     if (event.kind !== 'Transcribed') return;
-    const piece = this.#transcriptions.end(event.itemId);
-    if (event.failed || !piece) return;
-    this.bill.transcribed(event.usage, { ...piece, textBytes: event.textBytes });
-    this.#parts.record.produced = true;
-    if (!this.#isEnding) await this.#hold.record();
+    const piece = this.#transcriptions.end(event.itemId, event.textBytes);
+    if (piece && !event.failed) {
+      this.bill.transcribed(event.usage, piece);
+      this.#parts.record.produced = true;
+      if (!this.#isEnding) await this.#hold.record();
+    }
+    this.#finishDrain();
   }
 
   /** Ends what runs when the session ends, and waits for its figures for a while. */
   async #cancel(end: SessionEnd): Promise<void> {
     const { provider, admitted } = this.#parts;
     if (provider.closed || !this.#isBusy) return;
-    const isAwaited = end.kind === 'ClientClosed' && admitted.candidate.clientDisconnect === 'Drain';
+    const isAwaited =
+      this.#isResponding && end.kind === 'ClientClosed' && admitted.candidate.clientDisconnect === 'Drain';
     if (!isAwaited) await Promise.all(this.bill.running.map((id) => this.#cancelResponse(id)));
     await Promise.race([
       this.#quiet.promise,
@@ -441,11 +473,10 @@ export class RealtimeSession {
   #watch(): void {
     const nowMs = this.#deps.clock.monotonicMs();
     for (const eventId of this.bill.giveUp(nowMs)) this.#limits.release(eventId, undefined);
-    if (this.#isDraining && !this.#isBusy) this.#finish({ kind: 'Draining' });
+    this.#finishDrain();
     if ([...this.#sends].some(({ sinceMs }) => nowMs - sinceMs > STALLED_CLIENT_MS))
       this.#finish({ kind: 'ClientClosed' });
-    const { timeouts } = this.#parts.admitted.candidate.target;
-    if (this.bill.running.length > 0 && !this.#isRelaying && nowMs - this.#heardProviderAt > timeouts.idleMs) {
+    if (this.bill.running.length > 0 && this.#isProviderSilent) {
       this.#parts.record.timedOut = true;
       this.stop(new GatewayError('upstream_error', 'The provider went silent within a response.'), true);
     }

@@ -1,6 +1,6 @@
 /**
- * [P] What the transcription of a session's audio by a second model may cost. The provider runs the model on each piece
- * of audio that is committed; what is held is for all audio without a transcription so far.
+ * [P] The highest cost of transcribing a session's audio with a second model, which the provider runs on each piece that
+ * is committed. Money is held for all audio that is not transcribed yet.
  */
 import { worstCaseNanoUsd } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
@@ -17,29 +17,25 @@ const TOKENS_PER_ITEM = 1024;
 interface Transcriber {
   readonly model: string;
   readonly price: CompiledPrice;
-  /** The longest prompt that it gets with each piece of audio. */
+  /** The size of the longest prompt that it gets with a piece of audio. */
   promptBytes: number;
   /** Whether the provider has accepted it. */
   isConfirmed: boolean;
 }
 
-/** A piece of audio whose transcription has not come. */
+/** A piece of audio whose transcription is not complete. */
 interface Piece {
   readonly seconds: number;
   readonly transcriber: Transcriber;
-  /** Of the text that has come so far. */
+  /** The size of the text so far. */
   textBytes: number;
 }
 
-/** A piece of audio that a model transcribes, or has transcribed. */
+/** A piece of audio, and the text so far. */
 export interface TranscribedPiece {
   readonly model: string;
-  /** As the client has sent them; 0: the piece is not known. */
+  /** The length that the client has sent; 0 if the piece is unknown. */
   readonly seconds: number;
-}
-
-/** A piece of audio whose transcription is not complete. */
-export interface PendingPiece extends TranscribedPiece {
   readonly textBytes: number;
 }
 
@@ -104,8 +100,8 @@ export class Transcriptions {
     if (piece) piece.textBytes += textBytes;
   }
 
-  /** The pieces whose transcription has not come, with the text so far. */
-  get pending(): readonly PendingPiece[] {
+  /** The pieces whose transcription is not complete. */
+  get pending(): readonly TranscribedPiece[] {
     return [...this.#committed.values()].map(({ seconds, transcriber, textBytes }) => ({
       model: transcriber.model,
       seconds,
@@ -119,13 +115,13 @@ export class Transcriptions {
   }
 
   /** The transcription of an item has come, or has failed. Undefined: it had ended before, or no model is known. */
-  end(itemId: string): TranscribedPiece | undefined {
+  end(itemId: string, textBytes: number): TranscribedPiece | undefined {
     if (this.#ended.has(itemId)) return undefined;
     if (itemId !== '') this.#ended.add(itemId);
     const piece = this.#committed.get(itemId);
     this.#committed.delete(itemId);
     const { model } = piece?.transcriber ?? this.#latest ?? {};
-    return model === undefined ? undefined : { model, seconds: piece?.seconds ?? 0 };
+    return model === undefined ? undefined : { model, seconds: piece?.seconds ?? 0, textBytes };
   }
 
   /** The most that the transcriptions can cost which have not come. */
@@ -147,7 +143,7 @@ function worstOf(
   pieces: readonly Piece[],
   candidate: Pick<Candidate, 'target'>,
 ): bigint {
-  // without figures, each piece is billed in whole seconds
+  // a piece without reported usage is billed in whole seconds
   const sent = pieces.reduce((sum, { seconds }) => sum + Math.ceil(seconds), 0);
   const seconds = (Math.floor(sent / SLICE_SECONDS) + 1) * SLICE_SECONDS;
   const tokens = seconds * MAX_AUDIO_TOKENS_PER_SECOND + pieces.length * (TOKENS_PER_ITEM + promptBytes);

@@ -3,7 +3,7 @@
  * What the gateway does not know is named, so that it is refused: it could make a response cost more than is held.
  */
 import { readTools } from './session-tools.ts';
-import { isGiven, isRecord, itemsOf, textOf } from '../fields.ts';
+import { base64Bytes, isGiven, isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { UnboundedUse } from '../call-facts.ts';
 import { readBody } from '../parse-body.ts';
@@ -80,8 +80,6 @@ const PARTS: ReadonlySet<unknown> = new Set([
   'output_text',
   'output_audio',
 ]);
-const BASE64_CHARACTERS = 4;
-const BASE64_BYTES = 3;
 
 /** An event of which no more is known than its id. */
 export interface ReceivedEvent extends Pick<ClientEvent, 'eventId' | 'scanned'> {
@@ -193,7 +191,7 @@ class ContentReader {
   addAudio(value: unknown): void {
     if (typeof value !== 'string') return;
     this.#textBytes -= value.length;
-    this.#audioBytes += Math.ceil((value.length * BASE64_BYTES) / BASE64_CHARACTERS);
+    this.#audioBytes += base64Bytes(value);
   }
 
   addItem(item: unknown, path: string): void {

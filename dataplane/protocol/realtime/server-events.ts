@@ -1,9 +1,9 @@
 /** Reads events of providers in a session of OpenAI's realtime API, as far as they say what it costs. Never throws. */
-import { Buffer } from 'node:buffer';
+import { decodeUtf8 } from '../bytes.ts';
 import type { ReportedUsage } from '../converter.ts';
-import { isRecord, stringOf, textOf, utf8Bytes } from '../fields.ts';
+import { base64Bytes, isRecord, recordOf, stringOf, textOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { parseJson } from '../parse-json.ts';
+import { parseEventData } from '../json-value.ts';
 import { changeOf } from './session.ts';
 import type { SessionChange } from './session.ts';
 import { readResponseUsage, readTranscriptionUsage } from './usage.ts';
@@ -50,21 +50,15 @@ const TEXTS: ReadonlySet<string> = new Set([
   'response.output_audio_transcript.delta',
   'response.function_call_arguments.delta',
 ]);
-const BASE64_BYTES = 3 / 4;
 
 export function readServerEvent(bytes: Uint8Array): ServerEvent {
-  const event = parse(bytes);
+  const event = parseEventData(decodeUtf8(bytes));
   if (!event) return OTHER;
   const type = stringOf(event['type']);
   const responseId = stringOf(event['response_id']);
   if (TEXTS.has(type)) return { kind: 'Output', responseId, textBytes: utf8Bytes(event['delta']), audioBytes: 0 };
   if (type === 'response.output_audio.delta')
-    return {
-      kind: 'Output',
-      responseId,
-      textBytes: 0,
-      audioBytes: Math.ceil(utf8Bytes(event['delta']) * BASE64_BYTES),
-    };
+    return { kind: 'Output', responseId, textBytes: 0, audioBytes: base64Bytes(event['delta']) };
   return readRare(type, event);
 }
 
@@ -118,7 +112,7 @@ function readEnd(response: unknown): ServerEvent {
 }
 
 function readError(value: unknown): ServerEvent {
-  const error = isRecord(value) ? value : {};
+  const error = recordOf(value);
   return { kind: 'Error', eventId: textOf(error['event_id']), error };
 }
 
@@ -134,13 +128,4 @@ function readSettings(session: unknown): SessionChange | undefined {
 
 function idOf(response: unknown): string {
   return isRecord(response) ? stringOf(response['id']) : '';
-}
-
-function parse(bytes: Uint8Array): JsonRecord | undefined {
-  try {
-    const event = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
-    return isRecord(event) ? event : undefined;
-  } catch {
-    return undefined;
-  }
 }

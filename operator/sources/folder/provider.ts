@@ -166,8 +166,8 @@ export async function readFolder(folder: string, before = NO_FILES): Promise<Fol
 }
 
 /** What a folder's author may not know of: what is left out, and that there is nothing. */
-export function folderWarnings(folder: string, { warnings, origins }: LoadedFolder): Diagnostic[] {
-  if (origins.size > 0) return [...warnings];
+export function folderWarnings(folder: string, { warnings, origins, isValid }: LoadedFolder): Diagnostic[] {
+  if (origins.size > 0 || !isValid) return [...warnings];
   return [...warnings, { severity: 'Warning', file: folder, line: 0, path: '', message: 'the folder has no objects' }];
 }
 

@@ -1,11 +1,11 @@
 /** A process without a configuration asks clients to retry, and never calls a key unknown. */
-import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { it } from 'vitest';
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
 import { startDataplane } from '../../../programs/dataplane.ts';
 

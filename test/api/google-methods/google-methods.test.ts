@@ -1,6 +1,7 @@
 /**
  * Google's methods besides conversations: embedContent, batchEmbedContents and predict pass through to channels of
- * Google's protocol, and are priced by input or by the image (docs/reference/http.md). Google's official client calls the first.
+ * Google's protocol, and are priced by input or by the image (docs/reference/http.md). Google's official client calls
+ * the first.
  */
 import assert from 'node:assert/strict';
 import { GoogleGenAI } from '@google/genai';

@@ -1,10 +1,10 @@
 /** Sessions on several channels: the next one is tried, and channels that reject the gateway's credential come last. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { startRealtimeProvider } from '../../support/realtime-provider.ts';
+import { startRealtimeProvider, usage } from '../../support/realtime-provider.ts';
 import type { RealtimeProvider } from '../../support/realtime-provider.ts';
 import { tidyUp } from '../../support/api/test-stack.ts';
-import { open, recordOf, startRealtimeStack, Talk } from './realtime-stack.ts';
+import { manual, open, recordOf, startRealtimeStack, Talk } from './realtime-stack.ts';
 import type { RealtimeStack } from './realtime-stack.ts';
 
 /** How far the gateway's clock is ahead. */
@@ -15,7 +15,7 @@ beforeAll(async () => {
   first = await startRealtimeProvider();
   stack = await startRealtimeStack({
     monotonicMs: () => performance.now() + aheadMs,
-    files: (url) => ({ 'pair.yaml': pairManifests(first.url, url) }),
+    files: (url) => ({ 'pair.yaml': pairManifests(first.url, url), 'azure.yaml': azureManifests(url) }),
   });
 });
 afterAll(async () => {
@@ -42,6 +42,27 @@ metadata: {name: pair}
 spec:
   models:
   - {name: pair, vendor: OpenAI, quotaType: Token, usdPerMillion: {input: "4", output: "16", audioInput: "32", audioOutput: "64", imageInput: "5"}}
+`;
+}
+
+/** A deployment of Azure's v1 API. */
+function azureManifests(url: string): string {
+  return `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: azure}
+spec:
+  models:
+  - {name: deployed, endpoints: [Realtime], contextTokens: 32000, maxOutputTokens: 4096}
+  channels:
+  - {name: azure, protocol: OpenAI, baseUrl: "${url}/openai/v1", auth: {type: ApiKey, header: api-key, secretRef: {name: realtime-key, key: key}}, models: [{name: deployed, upstreamName: our deployment}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: azure}
+spec:
+  models:
+  - {name: deployed, vendor: OpenAI, quotaType: Token, usdPerMillion: {input: "4", output: "16", audioInput: "32", audioOutput: "64", imageInput: "5"}}
 `;
 }
 
@@ -78,5 +99,24 @@ describe("a channel that rejects the gateway's credential", () => {
     talk.sdk.close();
     await Promise.all([talk.closed, provider.closed]);
     await recordOf(stack, talk);
+  });
+});
+
+describe("a channel of Azure's v1 API", () => {
+  it('has sessions by its deployment, with the key in its own header', async () => {
+    const both = await open(stack, { model: 'deployed' });
+    const { talk, provider } = both;
+    assert.equal(provider.path, '/openai/v1/realtime?model=our%20deployment');
+    assert.equal(provider.headers['api-key'], 'provider-secret-000000001');
+    assert.equal(provider.headers.authorization, undefined);
+    await manual(both);
+    talk.send({ type: 'response.create' });
+    await provider.next('response.create');
+    provider.respond('r1', 'hello', usage(10, 5));
+    await talk.next('response.done');
+    talk.sdk.close();
+    await talk.closed;
+    // 10 · 4 + 5 · 16 per million
+    assert.equal((await recordOf(stack, talk)).cost_usd, '0.00012');
   });
 });

@@ -203,6 +203,15 @@ describe('within a session', () => {
     assert.match(line ?? '', /"error_code":"request_too_large"/);
   });
 
+  it("a provider's message that is too large ends it, and is told as that", async () => {
+    const { talk, provider } = await open(stack);
+    provider.send({ type: 'response.output_text.delta', response_id: 'r1', delta: 'z'.repeat(17 * 1024 * 1024) });
+    const error = (await talk.next('error'))['error'] as Json;
+    assert.equal(error.message, 'The provider sent an event larger than 16 MiB, which the gateway does not pass on.');
+    assert.equal((await talk.closed).code, 4502);
+    assert.equal((await recordOf(stack, talk)).cost_usd, '0.00');
+  });
+
   it("the provider's credential is masked where it repeats it", async () => {
     const { talk, provider } = await open(stack);
     provider.send({ type: 'error', event_id: 'e', error: { message: 'bad key provider-secret-000000001', code: 'x' } });

@@ -1,4 +1,7 @@
-/** Statuses, conflicts, references and namespaces of the five kinds on a running gateway (docs/reference/resources.md). */
+/**
+ * Statuses, conflicts, references and namespaces of the five kinds on a running gateway
+ * (docs/reference/resources.md).
+ */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';

@@ -1,4 +1,7 @@
-/** Several channels that fail in different ways: what is retried, and which error the client gets (docs/reference/errors.md). */
+/**
+ * Several channels that fail in different ways: what is retried, and which error the client gets
+ * (docs/reference/errors.md).
+ */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, describe, it } from 'vitest';
 import { anthropicError, json, openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';

@@ -1,10 +1,12 @@
 /** The configuration of batches: models, prices and a key of their own, which no edit changes. */
 import { keyManifest } from '../../support/manifests.ts';
+import { head } from '../config.ts';
+import { rounded } from '../oracle.ts';
 
 export const BATCH_MODELS = { OpenAI: 'bulk-chat', Anthropic: 'bulk-claude' } as const;
 export type BatchProtocol = keyof typeof BATCH_MODELS;
 export const BATCH_KEY_UID = 'team/bulk';
-/** It starts like no message of the gateway, so that a log can be searched for it. */
+/** Has a prefix that no message of the gateway has, so that logs can be searched for it. */
 export const BATCH_KEY = 'sk-chaosbatch-bulk'.padEnd(44, 'q');
 /** The output limit of every request. */
 export const BATCH_OUTPUT_TOKENS = 200;
@@ -21,13 +23,11 @@ const DENOMINATOR = 10n ** 9n * 100n;
 /** The price of a batch's tokens, rounded half up to the nano-dollar. */
 export function batchPrice({ input, output }: { readonly input: number; readonly output: number }): bigint {
   const sum = (NANO_USD.input * BigInt(input) + NANO_USD.output * BigInt(output)) * BATCH_PERCENT * RATIO_E9;
-  return (2n * sum + DENOMINATOR) / (2n * DENOMINATOR);
+  return rounded(sum, DENOMINATOR);
 }
 
 /** `urls`: of the providers, without a path. */
 export function batchManifests(urls: Readonly<Record<BatchProtocol, string>>): string {
-  const head = (kind: string, name: string, namespace = ''): string =>
-    `apiVersion: modelgateway.dev/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}${namespace}}\n`;
   const route = (protocol: BatchProtocol, name: string, baseUrl: string): string =>
     `${head('ModelRoute', name)}spec:\n  models: [{name: ${BATCH_MODELS[protocol]}, contextTokens: 20000, maxOutputTokens: 1000}]\n` +
     `  channels: [{name: first, protocol: ${protocol}, endpoints: [Chat, Batches], baseUrl: "${baseUrl}"}]\n---\n`;

@@ -1,4 +1,5 @@
 /** Compares each batch with its record: it is billed once, by the requests that succeeded, however it has ended. */
+import { isDisturbed } from '../happened.ts';
 import type { Happened } from '../happened.ts';
 import type { LedgerRecord } from '../ledger-file.ts';
 import { BATCH_MODELS, batchPrice } from './config.ts';
@@ -7,13 +8,13 @@ import type { BatchPlan } from './plan.ts';
 /** What the client of a batch has seen. */
 export interface BatchLog {
   readonly plan: BatchPlan;
-  /** Of the creation; '' if its response has not arrived. */
+  /** The request id of the creation; '' if no response arrived. */
   readonly callId: string;
-  /** Of the creation; 0: no response has arrived. */
+  /** The status of the creation; 0 if no response arrived. */
   readonly status: number;
   /** Whether the client saw that it has ended. */
   readonly hasEnded: boolean;
-  /** How often the provider has it. */
+  /** How many times the provider has created it. */
   readonly created: number;
 }
 
@@ -76,8 +77,6 @@ function judge({ plan, status, hasEnded, created }: BatchLog, record: LedgerReco
 }
 
 /** A creation that fails although nothing has happened to the gateways. */
-function unexplained({ status }: BatchLog, { kills, pauses, drains }: Happened): string | undefined {
-  return status === 200 || kills.length + pauses.length + drains.length > 0
-    ? undefined
-    : `it was refused with ${status}`;
+function unexplained({ status }: BatchLog, happened: Happened): string | undefined {
+  return status === 200 || isDisturbed(happened) ? undefined : `it was refused with ${status}`;
 }

@@ -10,7 +10,7 @@ export interface BatchPlan {
   readonly protocol: BatchProtocol;
   /** How long the provider works on it. */
   readonly workMs: number;
-  /** Expired, Cancelled: of the requests that are left, the provider returns no response. */
+  /** If expired or cancelled, the provider returns nothing for requests that have not succeeded. */
   readonly end: 'completed' | 'expired' | 'cancelled';
   /** The requests that succeed, by their ids. */
   readonly usages: ReadonlyMap<string, RequestUsage>;
@@ -24,7 +24,7 @@ export interface RequestUsage {
 }
 
 const BATCHES = [3, 7] as const;
-const LOAD_MS = 8_000;
+const LAST_START_MS = 8_000;
 
 export function planBatches(seed: number, round: number): readonly BatchPlan[] {
   const count = between(diceOf('batches', seed, round), ...BATCHES);
@@ -42,7 +42,7 @@ function planBatch(seed: number, round: number, n: number): BatchPlan {
   });
   return {
     n,
-    startMs: dice.int(LOAD_MS),
+    startMs: dice.int(LAST_START_MS),
     protocol: dice.pick(['OpenAI', 'Anthropic'] as const),
     workMs: dice.int(4_000),
     end,
@@ -51,7 +51,7 @@ function planBatch(seed: number, round: number, n: number): BatchPlan {
   };
 }
 
-/** Begins the ids of a batch's requests, by which the provider's own log is searched. */
+/** The prefix of the ids of a batch's requests, by which it is found at the provider. */
 export function batchMark(round: number, n: number): string {
   return `r${round}b${n}`;
 }

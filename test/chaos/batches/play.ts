@@ -1,19 +1,21 @@
 /** Plays the batches of a round: creates them, waits until each has ended, and checks the key's money. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANSWER_MS } from '../admin.ts';
-import { nano } from '../balance.ts';
+import { spentOf } from '../balance.ts';
 import { diceOf } from '../dice.ts';
+import { sumOfCosts } from '../ledger-file.ts';
 import type { LedgerRecord } from '../ledger-file.ts';
+import { keepsBooks } from '../store.ts';
 import type { World } from '../world.ts';
 import { BATCH_KEY, BATCH_KEY_UID, BATCH_MODELS, BATCH_OUTPUT_TOKENS } from './config.ts';
 import type { BatchEvidence, BatchLog } from './judge.ts';
 import { planBatches } from './plan.ts';
 import type { BatchPlan } from './plan.ts';
 
-/** Longer than gateways stand still, and than a claimed job is left to a gateway that was killed. */
+/** Longer than a gateway stands still, and than a killed one keeps the jobs that it has claimed. */
 const END_MS = 100_000;
 const LOOK_MS = 500;
-/** A batch that no client has may end between two readings. */
+/** Repeated, because a batch without a client may end between the two figures. */
 const READINGS = 5;
 const HEADERS = { authorization: `Bearer ${BATCH_KEY}`, 'anthropic-version': '2023-06-01' };
 const PATHS = { OpenAI: '/v1/batches', Anthropic: '/v1/messages/batches' } as const;
@@ -23,13 +25,13 @@ export async function playBatches(world: World, seed: number, round: number): Pr
   const over = new AbortController();
   const plans = planBatches(seed, round);
   const ending = plans.map((plan) => world.batches.end(round, plan, over.signal));
-  const play = async (plan: BatchPlan): Promise<BatchLog> => {
+  const play = async (plan: BatchPlan): Promise<Omit<BatchLog, 'created'>> => {
     const member = diceOf('batch member', seed, round, plan.n).int(world.members);
     await sleep(plan.startMs);
     const created = await create(await world.url(member), plan);
     const hasEnded =
       created.id !== '' && (await waitUntilEnded(world, { member, path: `${PATHS[plan.protocol]}/${created.id}` }));
-    return { plan, callId: created.callId, status: created.status, hasEnded, created: 0 };
+    return { plan, callId: created.callId, status: created.status, hasEnded };
   };
   const logs = await Promise.all(plans.map(play));
   over.abort();
@@ -89,7 +91,7 @@ function messageRequest(id: string): object {
   return { custom_id: id, params };
 }
 
-/** Asks the gateway that has created it, whose ids others cannot open here. */
+/** Asks the gateway that created the batch: the others cannot read its ids here. */
 async function waitUntilEnded(
   world: World,
   { member, path }: { readonly member: number; readonly path: string },
@@ -123,25 +125,19 @@ export function batchEvidence(
   batches: readonly BatchLog[],
   records: readonly LedgerRecord[],
 ): BatchEvidence {
-  return { batches, records: records.filter(isOfBatch), happened, isForgetful: ledger === 'forgetful' };
+  return { batches, records: records.filter(isOfBatch), happened, isForgetful: !keepsBooks(ledger) };
 }
 
-/** What the key is told that it has spent is the sum of its records. */
+/** Compares what the key is told that it has spent with the sum of its records. */
 export async function batchBalance(world: World): Promise<readonly string[]> {
   let complaint = '';
   for (let reading = 0; reading < READINGS; reading++) {
-    const spent = await spentOf(await world.url(0));
+    const spent = await spentOf(await world.url(0), BATCH_KEY);
     const records = await world.books.records();
-    const sum = records.filter(isOfBatch).reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
+    const sum = sumOfCosts(records.filter(isOfBatch));
     if (spent === sum) return [];
     complaint = `the key of batches has spent ${spent}, and its records add up to ${sum}`;
     await sleep(LOOK_MS);
   }
   return [complaint];
-}
-
-async function spentOf(url: string): Promise<bigint> {
-  const response = await fetch(`${url}/v1/key`, { headers: HEADERS, signal: AbortSignal.timeout(ANSWER_MS) });
-  const { spent_usd: spentUsd } = (await response.json()) as { readonly spent_usd: string };
-  return nano(spentUsd);
 }

@@ -11,7 +11,7 @@ import type { BatchPlan, RequestUsage } from './plan.ts';
 export interface BatchProviders {
   /** Without a path. */
   readonly urls: Readonly<Record<BatchProtocol, string>>;
-  /** How often a planned batch has been created. */
+  /** How many times a planned batch has been created. */
   created(round: number, plan: BatchPlan): number;
   /** Ends the planned batch wherever it has been created, after the provider's work, until the signal aborts. */
   end(round: number, plan: BatchPlan, signal: AbortSignal): Promise<void>;
@@ -52,7 +52,7 @@ export async function startBatchProviders(): Promise<BatchProviders> {
   };
 }
 
-/** What a batch has been created of. */
+/** The requests of a batch, as text. */
 function textOf({ created, files }: BatchProvider, index: number): string {
   const body = created[index] ?? {};
   const file = files.get(String(body['input_file_id']));

@@ -1,4 +1,4 @@
-/** One client of a realtime session: asks for its responses one after the other, and leaves as planned. Never throws. */
+/** A client of a realtime session, which asks for one response at a time and leaves as planned. Never throws. */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -14,14 +14,14 @@ export interface SessionLog {
   readonly id: string;
   /** 101: the session was opened; 0: no response head arrived. */
   readonly status: number;
-  /** The numbers of the responses of which the client has seen the beginning, and the end. */
+  /** The numbers of the responses that the client saw begin, and of those that it saw end. */
   readonly begun: readonly number[];
   readonly ended: readonly number[];
-  /** Of everything that it has sent. */
+  /** The size of all events that the client sent. */
   readonly sentBytes: number;
   /** The codes of errors within the session. */
   readonly errors: readonly string[];
-  /** The client has ended the session; otherwise it was ended. */
+  /** Whether the client ended the session. */
   readonly left: boolean;
   /** 1006: the connection broke off. */
   readonly closeCode: number;
@@ -34,12 +34,11 @@ interface Event {
   readonly error?: { readonly code: string | null };
 }
 
-/** Longer than a gateway stands still, and than everything that a session does. */
+/** Longer than a whole session with a gateway that stands still. */
 const HANG_MS = 60_000;
 
 export async function talk(url: string, plan: SessionPlan): Promise<SessionLog> {
-  const client = new SessionClient(url, plan);
-  return client.run();
+  return new SessionClient(url, plan).run();
 }
 
 class SessionClient {

@@ -1,6 +1,7 @@
 /** The configuration of realtime sessions: a model, a price and keys of their own, which no edit changes. */
 import { keyManifest } from '../../support/manifests.ts';
-import { usd } from '../config.ts';
+import { head, usd } from '../config.ts';
+import { rounded } from '../oracle.ts';
 
 export const SESSION_KEYS = ['talk', 'tight'] as const;
 export type SessionKey = (typeof SESSION_KEYS)[number];
@@ -29,22 +30,20 @@ export interface TokenSum {
 /** The price of tokens, rounded half up to the nano-dollar. */
 export function sessionPrice({ input, cached, output }: TokenSum): bigint {
   const sum = NANO_USD.input * BigInt(input) + NANO_USD.cached * BigInt(cached) + NANO_USD.output * BigInt(output);
-  return (2n * sum * RATIO_E9 + E9) / (2n * E9);
+  return rounded(sum * RATIO_E9, E9);
 }
 
 export function sessionUid(key: SessionKey): string {
   return `team/${key}`;
 }
 
-/** It starts like no message of the gateway, so that a log can be searched for it. */
+/** Has a prefix that no message of the gateway has, so that logs can be searched for it. */
 export function sessionKeyString(key: SessionKey): string {
   return `sk-chaossession-${key}`.padEnd(44, 'q');
 }
 
 /** `url`: of the provider, without a path. */
 export function sessionManifests(url: string): string {
-  const head = (kind: string, name: string, namespace = ''): string =>
-    `apiVersion: modelgateway.dev/v1alpha1\nkind: ${kind}\nmetadata: {name: ${name}${namespace}}\n`;
   const { input, cached, output } = RATES;
   const limits = { talk: 'Unlimited', tight: `"${usd(TIGHT_LIMIT_NANO_USD)}"` };
   const keys = SESSION_KEYS.map((name) =>

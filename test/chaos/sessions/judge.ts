@@ -1,7 +1,8 @@
 /**
- * Compares each session with what the provider has sent and with its record in the books: responses of which the client
- * has seen the end are billed exactly, and the one that the session's end interrupts by what can have been known of it.
+ * Compares each session with what the provider sent and with its record: responses that the client saw end are billed
+ * exactly, and an interrupted one by what the gateway may have seen of it.
  */
+import { isDisturbed } from '../happened.ts';
 import type { Happened } from '../happened.ts';
 import type { LedgerRecord } from '../ledger-file.ts';
 import type { SessionLog } from './client.ts';
@@ -35,7 +36,7 @@ interface Bill {
 const FREE: Bill = { cached: 0, least: { input: 0, output: 0 }, most: { input: 0, output: 0 } };
 /** A process that could not renew its holds for this long ends its sessions. */
 const HOLD_LOST_MS = 20_000;
-/** What the gateway may estimate beside the client's own bytes: settings and what responses wrote. */
+/** Input that the gateway may estimate besides what the client sent: settings and earlier responses. */
 const OTHER_INPUT = 8 * MAX_OUTPUT_TOKENS;
 
 /** Describes what is wrong; empty if every nano-dollar is right. */
@@ -183,7 +184,7 @@ function estimated(textBytes: number): number {
   return Math.min(MAX_OUTPUT_TOKENS, Math.ceil(textBytes / 4));
 }
 
-/** What the client was told, and when it was left alone. */
+/** What a session's client saw that nothing explains. */
 function unexplained(
   { status: httpStatus, hung, left, closeCode, plan }: SessionLog,
   { responses, happened }: Pick<Case, 'responses' | 'happened'>,
@@ -194,9 +195,4 @@ function unexplained(
   if (httpStatus !== 101) return isTight && httpStatus === 429 ? undefined : `it was refused with ${httpStatus}`;
   const isEndedByProvider = responses.some(({ fate }) => fate.end === 'Cut' || fate.end === 'Orderly');
   return left || isTight || isEndedByProvider ? undefined : `it was closed with ${closeCode}`;
-}
-
-/** A gateway was killed, stood still, or was told to end. */
-function isDisturbed({ kills, pauses, drains }: Happened): boolean {
-  return kills.length + pauses.length + drains.length > 0;
 }

@@ -1,14 +1,14 @@
 /** Plays the realtime sessions of a round, and checks them and the money of their keys afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ANSWER_MS } from '../admin.ts';
-import { nano } from '../balance.ts';
+import { spentOf } from '../balance.ts';
 import { diceOf } from '../dice.ts';
+import { sumOfCosts } from '../ledger-file.ts';
 import type { LedgerRecord } from '../ledger-file.ts';
+import { keepsBooks } from '../store.ts';
 import type { World } from '../world.ts';
 import { talk } from './client.ts';
 import type { SessionLog } from './client.ts';
 import { SESSION_KEYS, SESSION_MODEL, sessionKeyString, sessionUid, TIGHT_LIMIT_NANO_USD } from './config.ts';
-import type { SessionKey } from './config.ts';
 import type { SessionEvidence } from './judge.ts';
 import { planSessions } from './plan.ts';
 
@@ -35,17 +35,15 @@ export function sessionEvidence(
   records: readonly LedgerRecord[],
 ): SessionEvidence {
   const mine = records.filter(isOfSession);
-  return { sessions, responses: provider.log, records: mine, happened, isForgetful: ledger === 'forgetful' };
+  return { sessions, responses: provider.log, records: mine, happened, isForgetful: !keepsBooks(ledger) };
 }
 
-/** What sessions' keys are told that they have spent is the sum of their records. `records`: all that there are. */
+/** Compares what the keys are told that they have spent with the sum of their records. `records`: of all rounds. */
 export async function sessionBalance(world: World, records: readonly LedgerRecord[]): Promise<readonly string[]> {
   const url = await world.url(0);
   const told = SESSION_KEYS.map(async (key) => {
-    const sum = records
-      .filter((record) => record.key === sessionUid(key))
-      .reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
-    const spent = await spentOf(url, key);
+    const sum = sumOfCosts(records.filter((record) => record.key === sessionUid(key)));
+    const spent = await spentOf(url, sessionKeyString(key));
     const isOver = key === 'tight' && sum > TIGHT_LIMIT_NANO_USD;
     return [
       ...(spent === sum ? [] : [`key ${key} has spent ${spent}, and its records add up to ${sum}`]),
@@ -53,13 +51,4 @@ export async function sessionBalance(world: World, records: readonly LedgerRecor
     ];
   });
   return (await Promise.all(told)).flat();
-}
-
-async function spentOf(url: string, key: SessionKey): Promise<bigint> {
-  const response = await fetch(`${url}/v1/key`, {
-    headers: { authorization: `Bearer ${sessionKeyString(key)}` },
-    signal: AbortSignal.timeout(ANSWER_MS),
-  });
-  const { spent_usd: spentUsd } = (await response.json()) as { readonly spent_usd: string };
-  return nano(spentUsd);
 }

@@ -1,15 +1,12 @@
 /** A provider of realtime sessions, which outlives the gateways. It logs what it has sent of each response. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { usage } from '../../support/realtime-provider.ts';
+import { startSocketServer, usage } from '../../support/realtime-provider.ts';
+import type { Event } from '../../support/realtime-provider.ts';
 import { responseFate } from './plan.ts';
 import type { ResponseFate } from './plan.ts';
 
-/** A response that the provider has begun. It was handed to the connection, and may not have arrived. */
+/** A response that the provider has begun: what it has sent, which may not have arrived. */
 export interface ProvidedResponse {
   readonly n: number;
   readonly k: number;
@@ -21,14 +18,12 @@ export interface ProvidedResponse {
 
 export interface SessionProvider {
   readonly url: string;
-  /** Starts a round: its fates are in force, and the log is empty. */
+  /** Starts a round, with its fates and an empty log. */
   startRound(seed: number, round: number): void;
   /** The responses of the round so far. */
   readonly log: readonly ProvidedResponse[];
-  stop(): void;
+  stop(): Promise<void>;
 }
-
-type Event = Readonly<Record<string, unknown>> & { readonly type?: string };
 
 const SESSION = {
   type: 'realtime',
@@ -40,27 +35,19 @@ const SESSION = {
 };
 
 export async function startSessionProvider(): Promise<SessionProvider> {
-  const open = new Set<Socket>();
   let log: ProvidedResponse[] = [];
   let [seed, round] = [0, 0];
-  const server = createServer((_request, response) => response.writeHead(404).end());
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.on('close', () => open.delete(socket));
-  });
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
-  server.on('upgrade', (request, socket, head) => {
-    sockets.handleUpgrade(request, socket, head, (client) => {
+  const { url, stop } = await startSocketServer(({ accept }) =>
+    accept((client) => {
       const session = new ProvidedSession(client, {
         fateOf: (place) => responseFate(seed, round, place),
         begun: (response) => log.push(response),
       });
       session.open();
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+    }),
+  );
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     startRound(newSeed, newRound) {
       [seed, round] = [newSeed, newRound];
       log = [];
@@ -68,10 +55,7 @@ export async function startSessionProvider(): Promise<SessionProvider> {
     get log() {
       return log;
     },
-    stop() {
-      server.close();
-      for (const socket of open) socket.destroy();
-    },
+    stop,
   };
 }
 

@@ -146,6 +146,47 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await inspect('price-change');
   });
 
+  test('adds a model with its price in three clicks, and sees before what it changes', async () => {
+    const { page, inspect } = visitor;
+    let clicks = 0;
+    const click = async (role: 'link' | 'button', name: string): Promise<void> => {
+      clicks += 1;
+      await page.getByRole(role, { name, exact: true }).first().click();
+    };
+    await page.getByRole('link', { name: 'Models', exact: true }).first().click();
+    await click('link', 'Add a model');
+    await page.getByLabel('Name', { exact: true }).fill('gpt-new');
+    await page.getByLabel('Vendor').fill('OpenAI');
+    await page.getByLabel('USD per million').fill('input=1\noutput=4');
+    await inspect('new-model');
+    await page.getByLabel('Context tokens').fill('128000');
+    await page.getByLabel('Max output tokens').fill('16000');
+    await click('button', 'Preview');
+    await page.getByRole('cell', { name: '$1.50 input, $6.00 output' }).first().waitFor();
+    await inspect('new-model-preview');
+    await click('button', 'Save');
+    await page.getByRole('heading', { name: 'gpt-new', level: 1 }).waitFor();
+    assert.equal(clicks, 3);
+  });
+
+  test('edits a group and a channel by forms over their schemas', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'Groups', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Edit VIP' }).click();
+    await page.getByLabel('Price ratio').fill('2');
+    await page.getByRole('button', { name: 'Preview', exact: true }).last().click();
+    await page.getByRole('heading', { name: 'Copy as patch: Group vip' }).waitFor();
+    await inspect('edit-group');
+    await page.goto(`${url}/routes`);
+    await page.getByRole('link', { name: 'Edit spare of openai' }).click();
+    await inspect('edit-channel');
+    visitor.expectStatus(422);
+    await page.getByLabel('Base URL').fill('not a URL');
+    await page.getByRole('button', { name: 'Preview', exact: true }).last().click();
+    await page.getByText('Nothing was changed yet').waitFor();
+    await inspect('edit-channel-mistake');
+  });
+
   test('margins are a table with the sums of all, whose rows are cards on a phone', async () => {
     const { page, inspect } = visitor;
     await page.getByRole('link', { name: 'Usage', exact: true }).click();

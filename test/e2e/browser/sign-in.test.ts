@@ -8,7 +8,7 @@ import { html } from '#web/html.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import { loadAssets } from '../../../console/assets.ts';
 import type { ConsoleRoute } from '../../../console/route.ts';
-import { csrfField } from '../../../console/components/form.ts';
+import { postForm } from '../../../console/components/form.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
 import { ALICE, stand } from '../../unit/console/stand.ts';
@@ -26,7 +26,7 @@ const ROUTES: ConsoleRoute[] = [
         title: 'Keys',
         active: 'keys',
         body: html`<h1>Keys of ${person.person.name}</h1>
-          <form method="post" action="/keys">${csrfField(csrf)}<button type="submit">Change</button></form>`,
+          ${postForm({ action: '/keys', csrf }, html`<button type="submit">Change</button>`)}`,
       },
     }),
   },

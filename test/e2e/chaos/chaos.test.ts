@@ -1,11 +1,11 @@
 /** Some rounds of chaos; and that the reconciliation sees what it is there to see. Longer: `npm run chaos`. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it, test } from 'vitest';
+import { spanAt } from '#ledger/periods.ts';
 import { seedOfRun } from '../../support/api/scene.ts';
 import { prlimit } from '../../support/full-disk.ts';
 import { closeConnections } from '../../chaos/client.ts';
 import type { CallLog } from '../../chaos/client.ts';
-import { spanAt } from '#ledger/periods.ts';
 import { ACCOUNT_WINDOWS, KEY_NAMES, KEYS } from '../../chaos/config.ts';
 import type { Config } from '../../chaos/config.ts';
 import { FAST_ZONE } from '../../chaos/fast-zone.ts';

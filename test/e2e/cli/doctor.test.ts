@@ -1,7 +1,7 @@
 /** `mgw doctor` on channels that work and channels that fail, each at a fake. */
-import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import { mgw, tempFolder } from '../../support/cli.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';

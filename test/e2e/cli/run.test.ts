@@ -398,7 +398,7 @@ describe('mgw run, while it runs', () => {
         'second, namespace: team-a}\nspec:\n  groupRef: {name: standard}\n  accountRef: {name: team-a}\n',
     );
     await cli.until(/the manifests are valid again/);
-    await cli.until(/key of ApiKey team-a\/second: it is in/);
+    await cli.until(/key of ApiKey team-a\/second: see/);
     const secondKey = await keyIn(folder.path, 'second');
     assert.match(await (await chat(url, secondKey, 'say: second')).text(), /second/);
     await folder.write(

@@ -1,6 +1,6 @@
 /**
- * docs/guides/kubernetes.md as a new user follows it on one machine: kubectl against a real API server, the operator, a proxy
- * and the demo provider as processes, and a first call that is billed.
+ * docs/guides/kubernetes.md as a new user follows it on one machine: kubectl against a real API server, the operator, a
+ * proxy and the demo provider as processes, and a first call that is billed.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';

@@ -1,5 +1,6 @@
 /**
- * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands of docs/guides/operations.md.
+ * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands of
+ * docs/guides/operations.md.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
- * Backups of the bundled Valkey and their restoration, by the commands of docs/guides/operations.md, on a real server with the
- * bundled one's settings. `kubectl exec` runs its command here; instead of a pod, there is a folder with a server on
- * it.
+ * Backups of the bundled Valkey and their restoration, by the commands of docs/guides/operations.md, on a real server
+ * with the bundled one's settings. `kubectl exec` runs its command here; instead of a pod, there is a folder with a
+ * server on it.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

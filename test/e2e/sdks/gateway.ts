@@ -65,6 +65,7 @@ spec:
   - {name: sora-2, endpoints: [Videos]}
   - {name: tts-1, endpoints: [Speech]}
   - {name: whisper-1, endpoints: [Transcriptions]}
+  - {name: gpt-realtime, endpoints: [Realtime], contextTokens: 32000, maxOutputTokens: 4096}
   channels:
   - {name: demo, protocol: OpenAI, endpoints: [Chat, Responses, Batches], baseUrl: "${url}/v1"}
 ---
@@ -88,5 +89,6 @@ spec:
   - {name: sora-2, vendor: OpenAI, quotaType: Request, requestUsd: "0.1"}
   - {name: tts-1, vendor: OpenAI, quotaType: Request, perMillionCharactersUsd: "15"}
   - {name: whisper-1, vendor: OpenAI, quotaType: Request, perMinuteUsd: "0.006"}
+  - {name: gpt-realtime, vendor: OpenAI, quotaType: Token, usdPerMillion: {input: "4", output: "16", cacheRead: "0.4", audioInput: "32", audioOutput: "64", imageInput: "5"}}
 `;
 }

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { Type } from 'typebox';
 import { describe, it } from 'vitest';
-import { html } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { AccessError } from '../../../console/access/access.ts';
 import { formText, formTexts } from '../../../console/request-schema.ts';
 import { route } from '../../../console/route.ts';
 import type { ConsoleRoute, PageRequest } from '../../../console/route.ts';
 import { loadAssets } from '../../../console/assets.ts';
-import { csrfField } from '../../../console/components/form.ts';
+import { postForm } from '../../../console/components/form.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, ORIGIN, cookiesOf, csrfIn, signIn, stand } from './stand.ts';
 import type { Stand } from './stand.ts';
 import { pattern } from '../../support/pattern.ts';
@@ -60,7 +60,7 @@ function pages(seen: PageRequest[] = []): ConsoleRoute[] {
     {
       method: 'GET',
       path: '/form',
-      handle: ({ csrf }) => ({ fragment: html`<form method="post" action="/keys">${csrfField(csrf)}</form>` }),
+      handle: ({ csrf }) => ({ fragment: postForm({ action: '/keys', csrf }, NOTHING) }),
     },
     { method: 'GET', path: '/away', handle: () => ({ redirect: '//evil.example/' }) },
     {

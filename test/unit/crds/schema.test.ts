@@ -5,6 +5,7 @@ import type { JsonObject } from '#crds/json.ts';
 import type { Rule, SchemaNode } from '#crds/kind-schema.ts';
 import { loadApiKinds } from '#crds/load.ts';
 import { admit } from '#crds/schema.ts';
+import { patternWords } from '#crds/structure.ts';
 import { pattern } from '../../support/pattern.ts';
 import { loadSituations } from './situations.ts';
 
@@ -138,6 +139,29 @@ describe('admit, for objects that a server would not decode,', () => {
     );
   });
 
+  it('reports one mistake in words for a value that does not match a pattern', () => {
+    const messagesOf = (kind: 'ApiKey' | 'PriceCatalog', spec: JsonObject): string[] =>
+      admit(kinds.get(kind)!, { ...OF_ACCOUNT, kind, metadata: { name: 'a' }, spec }).errors.map(
+        (error) => error.message,
+      );
+    const key = { groupRef: { name: 'a' }, accountRef: { name: 'a' } };
+    const time = 'must be a time such as 2027-01-01T00:00:00Z';
+    assert.deepEqual(messagesOf('ApiKey', { ...key, expirationTime: '2020-01-01' }), [
+      `Invalid value: "2020-01-01": ${time}`,
+    ]);
+    assert.deepEqual(messagesOf('ApiKey', { ...key, expirationTime: '2027-01-01t00:00:00z' }), [
+      `Invalid value: "2027-01-01t00:00:00z": ${time}`,
+    ]);
+    const model = { name: 'm', vendor: 'v', quotaType: 'Token', modelRatio: '1', perSecondUsd: 'x' };
+    const said = messagesOf('PriceCatalog', { models: [model] });
+    assert.ok(
+      said.includes(
+        'Invalid value: "x": must be an amount in USD such as "1.25", at most 9000000000, with at most 9 decimals',
+      ),
+      said.join(),
+    );
+  });
+
   it('returns the path of a mistake in segments too', () => {
     const [error] = admit(kinds.get('Account')!, {
       ...OF_ACCOUNT,
@@ -196,6 +220,14 @@ describe('the schemas', () => {
       );
       assert.deepEqual(
         nodes.filter(({ node }) => node.type === 'array' && !node['x-kubernetes-list-type']).map(({ path }) => path),
+        [],
+      );
+    });
+
+    it(`of ${kind} have words for every pattern`, () => {
+      const patterns = nodesOf(root, '').filter(({ path }) => path.startsWith('spec'));
+      assert.deepEqual(
+        patterns.filter(({ node }) => node.pattern && !patternWords(node.pattern)).map(({ path }) => path),
         [],
       );
     });

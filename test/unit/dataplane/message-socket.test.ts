@@ -75,6 +75,12 @@ describe('a message larger than the limit', () => {
     if (fragmented) client.send(Buffer.alloc(1.5 * MIB), { fin: false });
     client.send(Buffer.alloc(fragmented ? MIB : 3 * MIB));
     for await (const message of socket.messages()) assert.fail(`${message.length} bytes were received`);
-    assert.equal(socket.closed?.code, 1009);
+    assert.deepEqual([socket.closed?.code, socket.closed?.receivedTooBig], [1009, true]);
+  });
+
+  it('is not what the other end reports that closes with 1009 itself', async () => {
+    client.close(1009);
+    for await (const message of socket.messages()) assert.fail(`${message.length} bytes were received`);
+    assert.deepEqual([socket.closed?.code, socket.closed?.receivedTooBig], [1009, false]);
   });
 });

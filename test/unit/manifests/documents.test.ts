@@ -160,8 +160,49 @@ apiVersion: modelgateway.dev/v1alpha1
 
   test('include a duplicate key in a map', async () => {
     assert.deepEqual(await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: one}\n'), [
-      'test.yaml:3:1: error: YAML: this key is in its map twice',
+      'test.yaml:3:1: error: YAML: the key "kind" appears twice in its map; write --- between two objects',
     ]);
+    assert.deepEqual(await problemsOf('metadata:\n  labels:\n    a: b\n  labels:\n    c-1: d\n    c-1: e\n'), [
+      'test.yaml:4:3: error: YAML: the key "labels" appears twice in its map',
+      'test.yaml:6:5: error: YAML: this key appears twice in its map',
+    ]);
+  });
+
+  test('of a missing separator between objects are one, at the second object', async () => {
+    const group = 'apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata:\n  name: a\nspec:\n  type: Direct\n';
+    assert.deepEqual(await problemsOf(group + group), [
+      'test.yaml:7:1: error: YAML: the key "apiVersion" appears twice in its map; write --- between two objects',
+    ]);
+  });
+
+  test('of indentation by tabs are one, at the first of them', async () => {
+    for (const text of ['a:\n\tb: 1\n\tc: 2\n\td:\n\t\te: 1\n', 'a: 1\n\tb: 2\n  c: 3\n', 'a:\n\t- b: 1\n\t  c: 2\n'])
+      assert.deepEqual(await problemsOf(text), [
+        'test.yaml:2:1: error: YAML: a tab indents this line; indent with spaces',
+      ]);
+  });
+
+  test('of a quote that is not closed are at the quote', async () => {
+    for (const quote of ['"', "'"])
+      assert.deepEqual(await problemsOf(`a: 1\nb: ${quote}c\nd: 2\ne: 3\n`), [
+        'test.yaml:2:4: error: YAML: a quote that is not closed',
+      ]);
+  });
+
+  test('of YAML have words without terms of its specification', async () => {
+    for (const [text, said] of [
+      ['a: [1, 2\nb: 1\n', '2:1: error: YAML: a ] is missing before this line'],
+      ['a: {b: 1\nc: 2\n', '2:1: error: YAML: a } is missing before this line'],
+      ['- a\nb: c\n', '2:1: error: YAML: unexpected text after the end of a value'],
+      ['a:1\nb: 2\n', '1:1: error: YAML: a key without a value; a colon and a space separate the two'],
+      [
+        'a: 1\n  b: 2\n',
+        '1:4: error: YAML: a second key on this line, or a next line that is indented too far; put a value that ' +
+          'contains ": " in quotes',
+      ],
+      ['a: @b\n', '1:4: error: YAML: a value cannot start with this character; put the value in quotes'],
+    ] as const)
+      assert.deepEqual(await problemsOf(text), [`test.yaml:${said}`]);
   });
 
   test('report the known kinds for an unknown one, and the right version for an unknown one', async () => {

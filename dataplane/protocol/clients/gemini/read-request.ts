@@ -10,7 +10,7 @@ import type {
 } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
-import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
+import { isGiven, isRecord, itemsOf, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { canonicalNames, countedRequest } from '../../gemini/names.ts';
 import { malformed } from '../../unsupported.ts';
@@ -37,13 +37,13 @@ export function readRequest(given: JsonRecord, readContext: ReadContext): ReadRe
     automaticCaching: true,
     unread,
   };
-  const thinking = isRecord(config.thinkingConfig) ? config.thinkingConfig : {};
+  const thinking = recordOf(config.thinkingConfig);
   return { conversation, notes: { includeThoughts: thinking['includeThoughts'] === true } };
 }
 
 function readConfig(value: unknown, unread: UnreadField[]): Config {
   if (isGiven(value) && !isRecord(value)) throw malformed(CONFIG, 'an object');
-  return readFields(GENERATION_CONFIG, isRecord(value) ? value : {}, { param: CONFIG, unread });
+  return readFields(GENERATION_CONFIG, recordOf(value), { param: CONFIG, unread });
 }
 
 function readSettings(config: Config, unread: UnreadField[]): Settings {

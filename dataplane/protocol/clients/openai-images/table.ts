@@ -1,4 +1,7 @@
-/** What is read of requests for images, and written of what the model makes; docs/reference/protocols is generated from it. */
+/**
+ * What is read of requests for images, and written of what the model makes. docs/reference/protocols is generated from
+ * these tables.
+ */
 import { converted, dropped, kindTable, objectTable, omitted, refused } from '../../field-table.ts';
 import type { ConvertedFields } from '../../field-table.ts';
 import type { Says } from '../client.ts';

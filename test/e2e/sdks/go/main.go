@@ -14,6 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/conversations"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 	"google.golang.org/genai"
@@ -47,8 +48,10 @@ func main() {
 		run  func()
 	}{
 		{"models", models}, {"chat", chat}, {"chat stream", chatStream}, {"responses", response},
-		{"responses continued", continued}, {"completions", completions}, {"embeddings", embeddings},
-		{"moderations", moderations}, {"images", images}, {"image edits", imageEdits}, {"speech", speak},
+		{"responses stream", responseStream}, {"responses continued", continued}, {"conversations", conversation},
+		{"completions", completions}, {"embeddings", embeddings}, {"moderations", moderations}, {"images", images},
+		{"images stream", imagesStream}, {"image edits", imageEdits}, {"image variations", imageVariations},
+		{"speech", speak},
 		{"transcriptions", transcriptions}, {"translations", translations}, {"videos", videos},
 		{"batches", batches}, {"messages", messages}, {"messages stream", messagesStream},
 		{"count tokens", countTokens}, {"message batches", messageBatches},
@@ -141,6 +144,31 @@ func response() {
 	expect(made.OutputText() != "" && made.Status == "completed", made)
 }
 
+func responseStream() {
+	stream := client.Responses.NewStreaming(ctx, responseParams(gpt, hello))
+	var types []string
+	for stream.Next() {
+		types = append(types, stream.Current().Type)
+	}
+	expect(stream.Err() == nil, stream.Err())
+	expect(types[0] == "response.created" && types[len(types)-1] == "response.completed", types)
+}
+
+func conversation() {
+	made := must(client.Conversations.New(ctx, conversations.ConversationNewParams{
+		Metadata: map[string]string{"topic": "greetings"},
+	}))
+	params := responseParams(claude, hello)
+	params.Conversation = responses.ResponseNewParamsConversationUnion{OfString: openai.String(made.ID)}
+	said := must(client.Responses.New(ctx, params))
+	expect(said.OutputText() != "", said)
+	items := must(client.Conversations.Items.List(ctx, made.ID, conversations.ItemListParams{
+		Order: conversations.ItemListParamsOrderAsc,
+	}))
+	expect(len(items.Data) == 2 && items.Data[1].Role == "assistant", items)
+	expect(must(client.Conversations.Delete(ctx, made.ID)).Deleted, made)
+}
+
 func continued() {
 	first := must(client.Responses.New(ctx, responseParams(claude, hello)))
 	params := responseParams(claude, "Again.")
@@ -183,8 +211,31 @@ func images() {
 	expect(len(made.Data) == 1, made)
 }
 
+func imagesStream() {
+	stream := client.Images.GenerateStreaming(ctx, openai.ImageGenerateParams{
+		Model: "gpt-image-1", Prompt: "a cat", PartialImages: openai.Int(1),
+	})
+	var types []string
+	for stream.Next() {
+		types = append(types, stream.Current().Type)
+	}
+	expect(stream.Err() == nil, stream.Err())
+	expect(strings.Join(types, " ") == "image_generation.partial_image image_generation.completed", types)
+}
+
+func pictureFile() io.Reader {
+	return openai.File(bytes.NewReader(picture), "cat.png", "image/png")
+}
+
+func imageVariations() {
+	made := must(client.Images.NewVariation(ctx, openai.ImageNewVariationParams{
+		Model: "gpt-image-1", Image: pictureFile(),
+	}))
+	expect(len(made.Data) == 1, made)
+}
+
 func imageEdits() {
-	files := []io.Reader{openai.File(bytes.NewReader(picture), "cat.png", "image/png")}
+	files := []io.Reader{pictureFile()}
 	made := must(client.Images.Edit(ctx, openai.ImageEditParams{
 		Model: "gpt-image-1", Prompt: "a hat", Image: openai.ImageEditParamsImageUnion{OfFileArray: files},
 	}))

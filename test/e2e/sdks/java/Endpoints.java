@@ -23,6 +23,7 @@ import com.openai.models.completions.CompletionCreateParams;
 import com.openai.models.embeddings.EmbeddingCreateParams;
 import com.openai.models.files.FileCreateParams;
 import com.openai.models.files.FilePurpose;
+import com.openai.models.images.ImageCreateVariationParams;
 import com.openai.models.images.ImageEditParams;
 import com.openai.models.images.ImageGenerateParams;
 import com.openai.models.moderations.ModerationCreateParams;
@@ -94,12 +95,16 @@ public final class Endpoints {
     calls.put("chat", this::chat);
     calls.put("chat stream", this::chatStream);
     calls.put("responses", this::responses);
+    calls.put("responses stream", this::responsesStream);
     calls.put("responses continued", this::continued);
+    calls.put("conversations", this::conversations);
     calls.put("completions", this::completions);
     calls.put("embeddings", this::embeddings);
     calls.put("moderations", this::moderations);
     calls.put("images", this::images);
+    calls.put("images stream", this::imagesStream);
     calls.put("image edits", this::imageEdits);
+    calls.put("image variations", this::imageVariations);
     calls.put("speech", this::speak);
     calls.put("transcriptions", this::transcriptions);
     calls.put("translations", this::translations);
@@ -172,6 +177,21 @@ public final class Endpoints {
     expect(!textOf(made).isEmpty() && made.status().get().equals(ResponseStatus.COMPLETED), made);
   }
 
+  private void responsesStream() {
+    try (var stream = client.responses().createStreaming(responseParams(GPT, HELLO).build())) {
+      var events = stream.stream().toList();
+      expect(events.get(0).isCreated() && events.get(events.size() - 1).isCompleted(), events);
+    }
+  }
+
+  private void conversations() {
+    var made = client.conversations().create();
+    Response said = client.responses().create(responseParams(CLAUDE, HELLO).conversation(made.id()).build());
+    expect(!textOf(said).isEmpty(), said);
+    expect(client.conversations().items().list(made.id()).items().size() == 2, made);
+    expect(client.conversations().delete(made.id()).deleted(), made);
+  }
+
   private void continued() {
     Response first = client.responses().create(responseParams(CLAUDE, HELLO).build());
     Response second =
@@ -206,6 +226,26 @@ public final class Endpoints {
   private void images() {
     var params = ImageGenerateParams.builder().model("gpt-image-1").prompt("a cat").build();
     expect(client.images().generate(params).data().get().size() == 1, params);
+  }
+
+  private void imagesStream() {
+    var params = ImageGenerateParams.builder().model("gpt-image-1").prompt("a cat").partialImages(1).build();
+    try (var stream = client.images().generateStreaming(params)) {
+      var events = stream.stream().toList();
+      expect(events.size() == 2 && events.get(0).isGenerationPartialImage(), events);
+      expect(events.get(1).isGenerationCompleted(), events);
+    }
+  }
+
+  private void imageVariations() {
+    var file =
+        MultipartField.<InputStream>builder()
+            .value(new ByteArrayInputStream(picture))
+            .filename("cat.png")
+            .contentType("image/png")
+            .build();
+    var params = ImageCreateVariationParams.builder().model("gpt-image-1").image(file).build();
+    expect(client.images().createVariation(params).data().get().size() == 1, params);
   }
 
   private void imageEdits() {

@@ -54,6 +54,12 @@ def responses():
     assert first.output_text and first.status == "completed"
 
 
+def responses_stream():
+    events = client.responses.create(model=GPT, max_output_tokens=500, input=HELLO, stream=True)
+    types = [event.type for event in events]
+    assert types[0] == "response.created" and types[-1] == "response.completed", types
+
+
 def responses_continued():
     first = client.responses.create(model=CLAUDE, max_output_tokens=500, input=HELLO)
     second = client.responses.create(model=CLAUDE, max_output_tokens=500, input="Again.", previous_response_id=first.id)
@@ -61,6 +67,14 @@ def responses_continued():
     assert client.responses.retrieve(first.id).output_text == first.output_text
     client.responses.delete(first.id)
     client.responses.delete(second.id)
+
+
+def conversations():
+    made = client.conversations.create(metadata={"topic": "greetings"})
+    said = client.responses.create(model=CLAUDE, max_output_tokens=500, input=HELLO, conversation=made.id)
+    assert said.output_text
+    assert [item.role for item in client.conversations.items.list(made.id, order="asc")] == ["user", "assistant"]
+    assert client.conversations.delete(made.id).deleted
 
 
 def completions():
@@ -78,6 +92,17 @@ def moderations():
 
 def images():
     assert len(client.images.generate(model="gpt-image-1", prompt="a cat").data) == 1
+
+
+def images_stream():
+    events = client.images.generate(model="gpt-image-1", prompt="a cat", stream=True, partial_images=1)
+    types = [event.type for event in events]
+    assert types == ["image_generation.partial_image", "image_generation.completed"], types
+
+
+def image_variations():
+    picture = ("cat.png", io.BytesIO(PNG), "image/png")
+    assert len(client.images.create_variation(model="gpt-image-1", image=picture).data) == 1
 
 
 def image_edits():
@@ -121,6 +146,19 @@ def batches():
     result = json.loads(client.files.content(ended.output_file_id).text.splitlines()[0])
     assert result["custom_id"] == "a" and result["response"]["status_code"] == 200
     assert client.files.delete(file.id).deleted
+
+
+def realtime():
+    with client.realtime.connect(model="gpt-realtime") as session:
+        session.session.update(session={"type": "realtime", "output_modalities": ["text"]})
+        content = [{"type": "input_text", "text": HELLO}]
+        session.conversation.item.create(item={"type": "message", "role": "user", "content": content})
+        session.response.create()
+        for event in session:
+            assert event.type != "error", event
+            if event.type == "response.done":
+                break
+        assert event.response.status == "completed" and event.response.usage.total_tokens > 0
 
 
 def models():
@@ -172,12 +210,16 @@ CALLS = {
     "chat": chat,
     "chat stream": chat_stream,
     "responses": responses,
+    "responses stream": responses_stream,
     "responses continued": responses_continued,
+    "conversations": conversations,
     "completions": completions,
     "embeddings": embeddings,
     "moderations": moderations,
     "images": images,
+    "images stream": images_stream,
     "image edits": image_edits,
+    "image variations": image_variations,
     "speech": speech,
     "transcriptions": transcriptions,
     "translations": translations,
@@ -190,6 +232,7 @@ CALLS = {
     "generateContent": generate_content,
     "generateContent stream": generate_content_stream,
     "embedContent": embed_content,
+    "realtime": realtime,
 }
 
 for name, call in CALLS.items():

@@ -1,9 +1,11 @@
 /** The pieces that pages are built from: what each writes, and what it never leaves out. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'vitest';
-import { html } from '#web/html.ts';
+import { html, NOTHING } from '#web/html.ts';
 import { facts, figures } from '../../../../console/components/facts.ts';
-import { postForm } from '../../../../console/components/form.ts';
+import { selectFilter } from '../../../../console/components/filters.ts';
+import { choiceForm, postForm } from '../../../../console/components/form.ts';
 import { notice } from '../../../../console/components/notice.ts';
 import { olderPager, pager } from '../../../../console/components/pager.ts';
 import { pageHead } from '../../../../console/components/page.ts';
@@ -62,6 +64,12 @@ describe('a table', () => {
 });
 
 describe('a form', () => {
+  it('has no token where nobody is signed in, and leads to a page where it only chooses', () => {
+    assert.doesNotMatch(postForm({ action: '/sign-in', csrf: undefined }, NOTHING).markup, /csrf/);
+    const { markup } = choiceForm({ action: '/x', button: 'Go' }, html`<select name="a"></select>`);
+    assert.match(markup, /^<form class="toolbar" *method="get" action="\/x">/);
+    assert.doesNotMatch(markup, /csrf/);
+  });
   it('has the session’s token, whatever else it has', () => {
     const { markup } = postForm({ action: '/x', csrf: 'token', hidden: { uid: 'u' } }, html`<button>Go</button>`);
     assert.match(markup, /method="post" action="\/x"/);
@@ -70,11 +78,44 @@ describe('a form', () => {
   });
 });
 
+describe('the pages', () => {
+  const CONSOLE = new URL('../../../../console/', import.meta.url);
+  const OWN_FILES = /^components[\\/](?:table|notice|form|filters)\.ts$/;
+  const WRITTEN_OUT = /<(?:form|table)\b|class(?:Name)?(?:="|: ')[^"']*\bnotice\b/;
+
+  it('write no table, notice or form out, but build them from these pieces', () => {
+    const files = readdirSync(CONSOLE, { recursive: true, encoding: 'utf8' }).filter((file) => /\.[jt]s$/.test(file));
+    assert.ok(files.some((file) => OWN_FILES.test(file)));
+    const found = files.filter((file) => WRITTEN_OUT.test(readFileSync(new URL(file, CONSOLE), 'utf8')));
+    assert.deepEqual(
+      found.filter((file) => !OWN_FILES.test(file)),
+      [],
+    );
+    assert.equal(found.length, 3, 'the pieces themselves: notices have their class from a list');
+  });
+});
+
+describe('a choice of a filter', () => {
+  const select = (chosen: string) =>
+    selectFilter({ label: 'Group', name: 'group', all: 'All', options: [['a', 'Group A']], chosen }).markup;
+
+  it('selects what is chosen, also if the list does not offer it any more', () => {
+    assert.match(select('a'), /<option value="a" selected>Group A<\/option>/);
+    assert.match(select('gone<'), /<option value="gone&lt;" selected>gone&lt;<\/option> *<\/select>/);
+  });
+  it('lets all through if nothing is chosen', () => {
+    assert.doesNotMatch(select(''), /selected/);
+    assert.match(select(''), /<option value="">All<\/option> *<option value="a" *>Group A<\/option> *<\/select>/);
+  });
+});
+
 describe('small pieces', () => {
   it('a notice has a paragraph for each text', () => {
     const { markup } = notice(['one', html`<b>two</b>`], { tone: 'bad', role: 'status' });
     assert.match(markup, /class="notice bad"/);
     assert.match(markup, /<p>one<\/p><p><b>two<\/b><\/p>/);
+    const alert = notice('no', { role: 'alert', title: 'Why', style: 'x', below: html`<table></table>` }).markup;
+    assert.match(alert, /class="notice x"[^>]*role="alert"[^>]*> *<h2>Why<\/h2> *<p>no<\/p> *<table>/);
   });
   it('a page says where it is below others', () => {
     const { markup } = pageHead({ title: 'Calls', above: [{ path: '/usage', label: 'Usage' }] });

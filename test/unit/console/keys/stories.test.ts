@@ -191,7 +191,10 @@ describe('the switch', () => {
     };
     const off = await turn((await anna.get('/keys/team-a/ci-bot')).markup, ['off', 'Disable']);
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, false);
-    assert.match(off.markup, /id="undo" role="status"><span><bdi>ci-bot<\/bdi> is switched off/);
+    assert.match(
+      off.markup,
+      /id="undo" role="status"><div class="notice"[^>]*> *<p><bdi>ci-bot<\/bdi> is switched off/,
+    );
     const on = await turn(off.markup, ['on', 'Undo']);
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, true);
     assert.doesNotMatch(on.markup, /id="undo"/);
@@ -210,7 +213,10 @@ describe('the switch', () => {
     };
     const { uid } = world.apiKey('team-a', 'ci-bot').metadata;
     const part = await anna.post('/keys/team-a/ci-bot/enabled', { to: `off ${uid}`, view: '/keys?q=ci', part: '' });
-    assert.match(part.markup, /^<div id="keys"[\s\S]*aria-checked="false"/);
+    assert.match(
+      part.markup,
+      /^<div id="undo" role="status"><div class="notice"[\s\S]*switched off[\s\S]*>Undo<[\s\S]*<div id="keys"[\s\S]*aria-checked="false"/,
+    );
     const { spec } = world.apiKey('team-a', 'ci-bot');
     assert.deepEqual([spec.enabled, spec.quota.limitUsd], [false, '50']);
   });

@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { describe, it } from 'vitest';
-import { html } from '#web/html.ts';
+import { NOTHING } from '#web/html.ts';
 import { AccessError } from '../../../../console/access/access.ts';
 import { openFileState } from '../../../../console/access/files/file-state.ts';
 import { localState } from '../../../../console/access/shared-state.ts';
 import type { ConsoleRoute } from '../../../../console/route.ts';
-import { csrfField } from '../../../../console/components/form.ts';
+import { postForm } from '../../../../console/components/form.ts';
 import { temporaryFolder } from '../../operator/support.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, csrfIn, signIn, stand } from '../stand.ts';
 
 const routes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys', handle: ({ csrf }) => ({ fragment: html`<form>${csrfField(csrf)}</form>` }) },
+  { method: 'GET', path: '/keys', handle: ({ csrf }) => ({ fragment: postForm({ action: '/keys', csrf }, NOTHING) }) },
 ];
 
 async function isOpen(app: FastifyInstance, cookie: string): Promise<boolean> {

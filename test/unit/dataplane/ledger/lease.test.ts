@@ -183,3 +183,13 @@ test('renews other calls if the progress of one cannot be computed', async () =>
   await bench.tick();
   assert.deepEqual(bench.outcomes, ['unavailable', 'ok'], 'the defect is told, and the renewal goes on');
 });
+
+test('records a change of what the call costs the platform alone', async () => {
+  const bench = new Bench();
+  let current: CallProgress = { ...progress(5n), upstreamCostNanoUsd: 3n };
+  bench.track('call', () => current);
+  await bench.tick();
+  current = { ...current, upstreamCostNanoUsd: 4n };
+  await bench.tick();
+  assert.deepEqual(bench.renewals.at(-1)?.get('call'), current);
+});

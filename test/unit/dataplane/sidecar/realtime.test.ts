@@ -5,7 +5,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { freePort } from '../../../support/free-port.ts';
 import { KEYS } from '../../../support/manifests.ts';
@@ -148,6 +148,15 @@ describe('an upgraded connection', () => {
     const { headers } = await scene();
     assert.equal(headers.authorization, `Bearer ${KEYS.main}`);
     assert.equal(headers['x-api-key'], undefined);
+  });
+
+  it('counts as a busy connection until it ends', async () => {
+    const { sidecar, app, fleet } = await scene();
+    const busy = 'modelgateway_sidecar_connections{state="busy"}';
+    assert.equal(await sidecar.metric(busy), 1);
+    fleet.close();
+    await once(app, 'close');
+    await vi.waitFor(async () => assert.equal(await sidecar.metric(busy), 0));
   });
 
   it('slows down the end that sends, in both directions, and loses nothing', async () => {

@@ -9,6 +9,7 @@ import type { UsageSource } from '#usage/record.ts';
 const SILENT: CallTelemetry = {
   finished: () => undefined,
   jobEnded: () => undefined,
+  responded: () => undefined,
   billedLate: () => undefined,
   ledger: () => undefined,
 };

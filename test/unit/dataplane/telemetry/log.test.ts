@@ -12,6 +12,7 @@ const KEY = `sk-${'a1B2'.repeat(12)}`;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NO_METRICS: Parameters<typeof createCallTelemetry>[0] = {
   call: () => undefined,
+  responded: () => undefined,
   billedLate: () => undefined,
   ledger: () => undefined,
   jobEnded: () => undefined,

@@ -61,6 +61,23 @@ test('a successful call is counted', async () => {
   assert.equal(perToken.toFixed(6), '0.010001');
 });
 
+test('a session has the times of its responses, and none of its own', async () => {
+  const labels = GEN_AI.replace('"chat"', '"realtime"');
+  const { model = '' } = reportOf();
+  const response = { model, protocol: 'OpenAI', outputTokens: 101, durationMs: 1500, firstOutputMs: 500 } as const;
+  const samples = await samplesAfter((metrics) => {
+    metrics.responded(response);
+    metrics.responded({ ...response, firstOutputMs: undefined });
+    metrics.call(reportOf({ endpoint: 'realtime' }));
+  });
+  assertSamples(samples, {
+    [`gen_ai_server_time_to_first_token_seconds_count{${labels}}`]: 1,
+    [`gen_ai_server_time_to_first_token_seconds_sum{${labels}}`]: 0.5,
+    [`gen_ai_server_time_per_output_token_seconds_sum{${labels}}`]: 0.01,
+    [`gen_ai_server_request_duration_seconds_count{error_type="",${labels}}`]: 1,
+  });
+});
+
 test('retries, full channels and unbilled money are counted', async () => {
   const { billing } = reportOf();
   const samples = await samplesAfter((metrics) =>

@@ -1,10 +1,10 @@
 /**
  * Our proxy's client against our server: what is in force, what is answered, and what happens when either goes away.
  */
-import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { describe, it } from 'vitest';
+import { EMPTY_SNAPSHOT } from '#snapshot/kinds.gen.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import {
   accountOf,

@@ -191,6 +191,7 @@ test('reports a path that is not a folder', async () => {
 
 test('warns of a folder without objects, and of what is left out', async (t) => {
   assert.deepEqual(brief(await validate(t, {})), ['Warning :0  the folder has no objects']);
+  assert.deepEqual(brief(await validate(t, { 'a.yaml': 'kind: [\n' })).length, 1, 'only the mistake is reported');
   assert.deepEqual(brief(await validate(t, { 'kustomization.yaml': 'resources: []\n', 'empty.yaml': '' })), [
     'Warning :0  the folder has no objects',
     'Warning kustomization.yaml:1  ignored: only kustomize reads this file; its patches and generators are not applied here',

@@ -31,7 +31,7 @@ async function assertSpending(ledger: Ledger, spent: bigint, held = 0n): Promise
 }
 
 const lostIn = (events: readonly Event[]): string[] =>
-  events.flatMap((event) => (event.kind === 'LostBalances' ? event.balances : [])).toSorted();
+  events.flatMap((event) => (event.kind === 'LostValues' ? event.names : [])).toSorted();
 
 describe.skipIf(valkey.skip)('a store that has lost balances', () => {
   afterEach(endScene);

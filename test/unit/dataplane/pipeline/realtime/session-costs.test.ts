@@ -18,6 +18,11 @@ const confirmed = (transcription: object | null): Event => ({
   type: 'session.updated',
 });
 const committed = (id: string): Event => ({ type: 'input_audio_buffer.committed', item_id: id });
+const textDelta = (id: string, delta: string): Event => ({
+  type: 'conversation.item.input_audio_transcription.delta',
+  item_id: id,
+  delta,
+});
 const written = (id: string, more: object = {}): Event => ({
   type: 'conversation.item.input_audio_transcription.completed',
   item_id: id,
@@ -33,6 +38,19 @@ async function opened(more: object = {}): Promise<Rig> {
   const rig = openRig();
   rig.provider.push(created(more));
   await settled();
+  return rig;
+}
+
+/** A session that drains while a minute of audio is transcribed. */
+async function pendingAtDrain(): Promise<Rig> {
+  const rig = await opened();
+  rig.client.push(transcribe({ model: 'minutes' }), append(60));
+  await settled();
+  rig.provider.push(committed('i1'));
+  await settled();
+  rig.session.drain();
+  await settled();
+  assert.equal(rig.provider.closed, undefined);
   return rig;
 }
 
@@ -74,7 +92,7 @@ describe('a transcription', () => {
   });
 
   it('that has not come when the session ends is billed by its audio and the text so far', async () => {
-    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };
+    const delta = textDelta('i1', 'x'.repeat(400));
     const [atClient, atProvider] = ['client', 'provider'] as const;
     const cases: readonly [model: string, text: readonly Event[], end: 'client' | 'provider', costNanoUsd: bigint][] = [
       ['minutes', [], atClient, MINUTE_NANO_USD],
@@ -107,8 +125,7 @@ describe('a transcription', () => {
     const rig = await opened();
     rig.client.push(transcribe({ model: 'writer' }), append(1));
     await settled();
-    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x' };
-    rig.provider.push(committed('i1'), delta);
+    rig.provider.push(committed('i1'), textDelta('i1', 'x'));
     await settled();
     rig.provider.leave(1006);
     await rig.running;
@@ -134,7 +151,7 @@ describe('a transcription', () => {
 
   it('that comes after its text so far is billed once, by its figures', async () => {
     const rig = await opened();
-    const delta = { type: 'conversation.item.input_audio_transcription.delta', item_id: 'i1', delta: 'x'.repeat(400) };
+    const delta = textDelta('i1', 'x'.repeat(400));
     rig.client.push(transcribe({ model: 'writer' }), append(20));
     await settled();
     const usage = { type: 'tokens', input_tokens: 7, output_tokens: 3 };
@@ -227,6 +244,38 @@ describe('a transcription', () => {
     await rig.end();
   });
 
+  it('is waited for by a session that drains, and billed by its figures', async () => {
+    for (const isFailed of [false, true]) {
+      const rig = await pendingAtDrain();
+      const failure = { type: 'conversation.item.input_audio_transcription.failed', item_id: 'i1', error: {} };
+      rig.provider.push(isFailed ? failure : written('i1', { usage: { type: 'duration', seconds: 30 } }));
+      assert.equal((await rig.running).end.kind, 'Draining');
+      const { costNanoUsd, usageSource } = rig.progress();
+      assert.deepEqual([costNanoUsd, usageSource], [isFailed ? 0n : MINUTE_NANO_USD / 2n, 'Provider']);
+    }
+  });
+
+  it('of a silent provider is waited for by no drain, and billed by its audio', async () => {
+    const rig = await pendingAtDrain();
+    rig.pass(61_000);
+    const { end, isResponding } = await rig.running;
+    assert.deepEqual([end.kind, isResponding], ['Draining', false]);
+    assert.deepEqual([rig.progress().costNanoUsd, rig.progress().usageSource], [MINUTE_NANO_USD, 'Partial']);
+  });
+
+  it('is billed by its figures if they come soon after the client has left', async () => {
+    const rig = await opened();
+    rig.client.push(transcribe({ model: 'minutes' }), append(60));
+    await settled();
+    rig.provider.push(committed('i1'));
+    await settled();
+    rig.client.leave(1000);
+    await settled();
+    rig.provider.push(written('i1', { usage: { type: 'duration', seconds: 30 } }));
+    const { isResponding } = await rig.running;
+    assert.deepEqual([isResponding, rig.progress().costNanoUsd], [false, MINUTE_NANO_USD / 2n]);
+  });
+
   it('by a model without a price of transcriptions is refused', async () => {
     const rig = await opened();
     rig.client.push(transcribe({ model: 'characters' }));
@@ -234,6 +283,35 @@ describe('a transcription', () => {
     const [error] = rig.client.ofType('error').map((event) => event['error'] as Event);
     assert.equal(error?.['code'], 'model_not_priced');
     await rig.end();
+  });
+});
+
+describe('the cost for the platform', () => {
+  it('is of what has ended, what runs and what is pending, as the bill is', async () => {
+    const rig = openRig({ statesCosts: true });
+    const assertEqual = (isFree: boolean): void => {
+      const { costNanoUsd, upstreamCostNanoUsd } = rig.progress();
+      assert.equal(upstreamCostNanoUsd, costNanoUsd);
+      assert.equal(costNanoUsd === 0n, isFree);
+    };
+    rig.provider.push(created());
+    await settled();
+    assertEqual(true);
+    rig.client.push(transcribe({ model: 'minutes' }), append(60), ASK);
+    await settled();
+    const delta = { type: 'response.output_text.delta', response_id: 'r1', delta: 'x'.repeat(400) };
+    rig.provider.push(begun('r1'), delta);
+    await settled();
+    assertEqual(false);
+    const running = rig.progress().costNanoUsd;
+    rig.provider.push(committed('i1'));
+    await settled();
+    assertEqual(false);
+    assert.equal(rig.progress().costNanoUsd, running + MINUTE_NANO_USD);
+    rig.client.leave(1000);
+    await rig.running;
+    assertEqual(false);
+    assert.equal(rig.progress().costNanoUsd, running + MINUTE_NANO_USD);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Closed, MessageSocket } from '../../../../../dataplane/message-soc
 import type { CallRecord, PipelineDeps } from '../../../../../dataplane/pipeline/context.ts';
 import { RealtimeSession } from '../../../../../dataplane/pipeline/realtime/session.ts';
 import type { SessionParts } from '../../../../../dataplane/pipeline/realtime/session.ts';
+import type { SessionResponse } from '../../../../../dataplane/telemetry/call-report.ts';
 import type { CallProgress } from '#usage/record.ts';
 
 export type Event = Readonly<Record<string, unknown>>;
@@ -77,7 +78,7 @@ class PlayedSocket implements MessageSocket {
   }
 
   leave(code: number): void {
-    this.closed ??= { code, reason: '' };
+    this.closed ??= { code, reason: '', receivedTooBig: code === 1009 };
     this.#wake();
   }
 
@@ -97,6 +98,8 @@ export interface Rig {
   readonly progress: () => CallProgress;
   /** What limits of tokens got back, by what was taken. */
   readonly released: readonly Event[];
+  /** The responses that telemetry has seen. */
+  readonly responded: readonly SessionResponse[];
   readonly defects: readonly unknown[];
   /** Lets this time pass on the gateway's clock. */
   pass(ms: number): void;
@@ -108,6 +111,8 @@ export interface RigOptions {
   readonly limitNanoUsd?: bigint;
   readonly maxOutputTokens?: number;
   readonly isLimited?: boolean;
+  /** Whether the channel costs the platform what the session's account pays. */
+  readonly statesCosts?: boolean;
 }
 
 /** Lets what was pushed be read. */
@@ -117,10 +122,12 @@ export function openRig({
   limitNanoUsd = 10n ** 15n,
   maxOutputTokens = 4096,
   isLimited = false,
+  statesCosts = false,
 }: RigOptions = {}): Rig {
   const [client, provider] = [new PlayedSocket(), new PlayedSocket()];
   let [passedMs, heldNanoUsd] = [0, 0n];
   const released: Event[] = [];
+  const responded: SessionResponse[] = [];
   const defects: unknown[] = [];
   const limits = [{ scope: 'Key', id: 'k', measure: 'OutputTokens', amount: 10 ** 6 }];
   const key = { uid: 'k', account: 'a', name: 'k', group: 'g', limits: isLimited ? limits : [], models: undefined };
@@ -134,6 +141,7 @@ export function openRig({
   const deps = {
     clock: { monotonicMs: () => performance.now() + passedMs, nowMs: () => Date.now() },
     state: { get: () => state, credential: () => ({ key: { ...key, enabled: true } }), generation: 1 },
+    telemetry: { responded: (response: SessionResponse) => responded.push(response) },
     defect: (_id: string, error: unknown) => defects.push(error),
     ledger: {
       admit: async ({ amountNanoUsd }: { readonly amountNanoUsd: bigint }): Promise<object> => {
@@ -171,7 +179,8 @@ export function openRig({
     upstreamModel: 'up',
     allowedFields: [],
     clientDisconnect: 'Cancel',
-    costOf: () => undefined,
+    cost: statesCosts ? BY_TOKEN : undefined,
+    costOf: (name: string) => (statesCosts ? PRICES[name] : undefined),
     priceOf: (name: string) => PRICES[name],
   };
   const received = { requestId: 'req', headers: {}, createdMs: 0 };
@@ -190,6 +199,7 @@ export function openRig({
     heldNanoUsd: () => heldNanoUsd,
     progress: () => session.bill.progress,
     released,
+    responded,
     defects,
     pass: (ms) => {
       passedMs += ms;

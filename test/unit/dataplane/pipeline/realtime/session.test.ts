@@ -133,6 +133,31 @@ describe("the model's limit of output", () => {
   });
 });
 
+describe('the times of a response', () => {
+  it('are reported once it has ended, from its beginning and its first output', async () => {
+    const rig = await opened();
+    const { client, provider } = rig;
+    client.push(ASK, ASK);
+    await settled();
+    rig.pass(10_000);
+    provider.push(begun('r1'));
+    await settled();
+    rig.pass(2000);
+    provider.push(text('r1', 'x'));
+    await settled();
+    rig.pass(3000);
+    provider.push(text('r1', 'y'), done('r1', usage(10, 5)), done('r1', usage(10, 5)));
+    provider.push(begun('r2'), done('r2', usage(10, 0)));
+    await settled();
+    const [first, second, ...others] = rig.responded;
+    assert.deepEqual([first?.model, first?.protocol, first?.outputTokens], ['talker', 'OpenAI', 5]);
+    const { firstOutputMs = 0, durationMs = 0 } = first ?? {};
+    assert.ok(firstOutputMs >= 2000 && firstOutputMs < durationMs - 2999, `${firstOutputMs} of ${durationMs}`);
+    assert.deepEqual([second?.firstOutputMs, second?.outputTokens, others], [undefined, 0, []]);
+    await rig.end();
+  });
+});
+
 describe('the end of a session', () => {
   it('by money that ends at the provider is billed by the figures of what it cancels', async () => {
     const vad = { audio: { input: { turn_detection: { type: 'server_vad' } } } };
@@ -214,8 +239,8 @@ describe('the end of a session', () => {
     await settled();
     const sent = client.sent.length;
     rig.pass(61_000);
-    const { end, isBusy } = await rig.running;
-    assert.deepEqual([end.kind, isBusy], ['ClientClosed', true]);
+    const { end, isResponding } = await rig.running;
+    assert.deepEqual([end.kind, isResponding], ['ClientClosed', true]);
     const { costNanoUsd, usageSource } = rig.progress();
     assert.deepEqual([costNanoUsd, usageSource], [500n * INPUT + 4000n * OUTPUT, 'Provider']);
     assert.equal(client.sent.length, sent);

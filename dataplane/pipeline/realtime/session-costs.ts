@@ -1,0 +1,111 @@
+/** [P] What parts of a session cost: exactly, in sums that are rounded once, for the account and for the platform. */
+import { BillSum } from '#price/price.ts';
+import type { BillLine } from '#price/bill.ts';
+import type { Consumption, PartUsage } from '#price/price.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import { addTokens, NO_TOKENS } from '#price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
+import type { ReportedUsage } from '../../protocol/converter.ts';
+import { estimateTokens } from '../../protocol/estimate.ts';
+import { meterOf, UNREPORTED_USAGE } from '../../protocol/usage.ts';
+import type { TranscriptionUsage } from '../../protocol/realtime/usage.ts';
+import type { Candidate } from '../../state/state.ts';
+import { servedRegions, servedTiers } from '../service-tiers.ts';
+import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
+import type { TranscribedPiece } from './transcriptions.ts';
+
+export class SessionCosts {
+  readonly #price: CompiledPrice;
+  readonly #candidate: Pick<Candidate, 'cost' | 'costOf' | 'priceOf'>;
+  readonly #responses = new BillSum();
+  readonly #upstream = new BillSum();
+  /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
+  readonly #transcriptions = new BillSum();
+  readonly #upstreamOfTranscriptions = new BillSum();
+  #tokens: TokenCounts = NO_TOKENS;
+
+  constructor(price: CompiledPrice, candidate: Pick<Candidate, 'cost' | 'costOf' | 'priceOf'>) {
+    this.#price = price;
+    this.#candidate = candidate;
+  }
+
+  addResponse(part: PartUsage): void {
+    this.#responses.add(this.#price, consumptionOf(part));
+    const { cost } = this.#candidate;
+    if (cost) this.#upstream.add(cost, consumptionOf(part));
+    this.#tokens = addTokens(this.#tokens, part.tokens);
+  }
+
+  /** Returns whether what it is billed by is estimated. */
+  addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): boolean {
+    const cost = this.#candidate.costOf(piece.model);
+    if (cost) this.#upstreamOfTranscriptions.add(cost, transcriptionOf(usage, piece, cost).consumption);
+    const price = this.#candidate.priceOf(piece.model);
+    if (!price) return false;
+    const { consumption, isEstimated } = transcriptionOf(usage, piece, price);
+    this.#transcriptions.add(price, consumption);
+    this.#tokens = addTokens(this.#tokens, consumption.tokens);
+    return isEstimated;
+  }
+
+  get costNanoUsd(): bigint {
+    return this.#responses.bill.costNanoUsd + this.#transcriptions.bill.costNanoUsd;
+  }
+
+  /** Of the models that the channel states a cost of. */
+  get upstreamCostNanoUsd(): bigint {
+    return this.#upstream.bill.costNanoUsd + this.#upstreamOfTranscriptions.bill.costNanoUsd;
+  }
+
+  get lines(): readonly BillLine[] {
+    return [...this.#responses.bill.lines, ...this.#transcriptions.bill.lines];
+  }
+
+  get tokens(): TokenCounts {
+    return this.#tokens;
+  }
+}
+
+/** A session has no choice of tiers and regions. */
+export const SERVED = { serviceTiers: servedTiers(undefined, undefined), regions: servedRegions(undefined, undefined) };
+
+function consumptionOf(part: PartUsage): Consumption {
+  return { ...part, parts: [part], generations: 0 };
+}
+
+interface EstimatedConsumption {
+  readonly consumption: Consumption;
+  readonly isEstimated: boolean;
+}
+
+/** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
+function transcriptionOf(
+  usage: TranscriptionUsage | undefined,
+  piece: TranscribedPiece,
+  price: CompiledPrice,
+): EstimatedConsumption {
+  const told = usage?.served?.seconds;
+  const seconds = told ?? Math.ceil(piece.seconds);
+  if (!price.perAudio && price.perGeneration === 0n)
+    return writtenTokens(usage?.tokens ?? UNREPORTED_USAGE, { ...piece, seconds }, price);
+  const made = { seconds };
+  const isEstimated = price.perAudio !== undefined && told === undefined;
+  return { consumption: { tokens: NO_TOKENS, parts: [], generations: 1, made, served: made }, isEstimated };
+}
+
+function writtenTokens(
+  usage: ReportedUsage,
+  { model, seconds, textBytes }: TranscribedPiece,
+  price: CompiledPrice,
+): EstimatedConsumption {
+  const { reported } = meterOf(usage, textBytes);
+  const { input = seconds * USUAL_TOKENS_PER_SECOND, output = estimateTokens(textBytes) } = reported;
+  const details = reported.input === undefined ? { audioInput: input } : reported.details;
+  const part = { tokens: countsOf({ ...reported, input, output }), details, other: { model, price }, ...SERVED };
+  const isEstimated = reported.input === undefined || reported.output === undefined;
+  return { consumption: { ...part, parts: [part], generations: 0 }, isEstimated };
+}
+
+export function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {
+  return { ...NO_TOKENS, input, cached, output };
+}
