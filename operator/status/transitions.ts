@@ -13,7 +13,7 @@ const WARNINGS: ReadonlySet<string> = new Set(
     .filter(([type, row]) => 'onlyWhileTrue' in row && type !== 'Reconciling' && type !== 'Stalled')
     .map(([type]) => type),
 );
-/** Reasons of a transient state, and of one whose Event the Account has, which may have thousands of keys. */
+/** Reasons of transient states. AccountLimitReached: the Account has an Event, and thousands of its keys none. */
 const SILENT_REASONS: ReadonlySet<string> = new Set([
   'Pending',
   'Reconciling',
