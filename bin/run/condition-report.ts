@@ -22,6 +22,7 @@ const SILENT_REASONS = new Set([
   'Disabled',
   'Expired',
   'LimitReached',
+  'AccountLimitReached',
   'Pending',
   'Reconciling',
   'NoProxies',

@@ -112,10 +112,7 @@ function refusedByAccount(
 ): Reason | undefined {
   const name = apiKey.spec.accountRef.name;
   const wasRefused = isLatest(apiKey, shortage, { of: 'Account', limitNanoUsd: account?.creditNanoUsd ?? 0n });
-  if (!account)
-    return wasRefused
-      ? ['AccountOutOfCredit', `Its last call was refused: the account ${name} is out of credit.`]
-      : undefined;
+  if (!account) return wasRefused ? outOfCredit(name) : ofAccount(currentReady(apiKey));
   const { status, message } = accountStatusOf(account, {
     cheapestCallNanoUsd: () => cheapestCallNanoUsd(apiKey),
     wasRefused,
@@ -124,6 +121,15 @@ function refusedByAccount(
   return status === 'Overdrawn' || status === 'OutOfCredit'
     ? ['AccountOutOfCredit', `Account ${name}: ${message}`]
     : undefined;
+}
+
+function outOfCredit(account: string): Reason {
+  return ['AccountOutOfCredit', `Its last call was refused: the account ${account} is out of credit.`];
+}
+
+/** What the key's own condition says of an account that the person may not see. */
+function ofAccount(ready: Condition | undefined): Reason | undefined {
+  return ready?.reason === 'AccountLimitReached' ? ['AccountLimitReached', ready.message] : undefined;
 }
 
 /**
@@ -196,11 +202,11 @@ function periodStartOf({ spec: { quota } }: ApiKey, nowMs: number): number {
 /** Before the ledger has been read, the condition knows more than the amounts. */
 function isExhausted(apiKey: ApiKey): boolean {
   const ready = currentReady(apiKey);
-  return apiKey.status?.spentUsd === undefined && ready?.status === 'False' && isMoney(ready);
+  return apiKey.status?.spentUsd === undefined && ready?.status === 'False' && ready.reason === 'LimitReached';
 }
 
 function isMoney({ reason }: Condition): boolean {
-  return reason === 'LimitReached';
+  return reason === 'LimitReached' || reason === 'AccountLimitReached';
 }
 
 /** When the quota resets, as the end of a sentence. */

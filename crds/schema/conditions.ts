@@ -83,6 +83,7 @@ export const REASONS = {
   // Money.
   AboveThreshold: 'At least 80 % of the limit is spent.',
   LimitReached: 'The limit is reached.',
+  AccountLimitReached: 'The credit or a limit of the Account is reached; the message says which.',
   AllChannelsDrained: 'spec.drainedChannels contains all usable channels.',
   LimitsDiffer: 'Another ModelRoute declares other limits or inputs for a model; the message names both.',
   PriceNotFound: 'Some models have no price and cannot be called; the message names them.',
@@ -159,6 +160,7 @@ export const CONDITIONS = {
       'Disabled',
       'Expired',
       'LimitReached',
+      'AccountLimitReached',
       'CredentialRefused',
     ],
   },

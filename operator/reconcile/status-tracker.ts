@@ -10,11 +10,11 @@ import { differences } from '#snapshot/sorted.ts';
 import { RECONCILING, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import { compareFindings } from '../status/findings.ts';
-import type { Findings, StatusFields } from '../status/findings.ts';
+import type { Finding, Findings, StatusFields } from '../status/findings.ts';
 import { freshRefusals, refusalConditions, refusedChannels, refusedCredential } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
 import { sameJson } from '../status/same-json.ts';
-import { SPENDING_WARNINGS, isSpendingWarning } from '../status/spending.ts';
+import { SPENDING_WARNINGS, accountLimitFinding, isSpendingWarning } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
 
 /** One object's status, as a status subresource would have it. */
@@ -85,14 +85,14 @@ const NOTHING_TO_PROGRAM: Programming = {
 /** `onChanged` is called for each object whose status changed or which was removed. */
 export function createStatusTracker(onChanged: (id: string) => void = () => undefined): StatusTracker {
   const entries = openEntries(onChanged);
-  const { byId, update } = entries;
+  const { byId, update, remove } = entries;
   let observed: readonly Findings[] = [];
   return {
     ...refusalsOf(entries),
     observe(findings, nowMs, before) {
       for (const [old, found] of differences(observed, findings, compareFindings)) {
         if (found) observeOne(entries, found, { id: objectId(found.kind, found), nowMs, before });
-        else if (old && byId.delete(objectId(old.kind, old))) onChanged(objectId(old.kind, old));
+        else if (old && remove(objectId(old.kind, old))) onChanged(objectId(old.kind, old));
       }
       observed = findings;
     },
@@ -129,7 +129,7 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
     },
     clear() {
       observed = [];
-      byId.clear();
+      entries.clear();
     },
   };
 }
@@ -141,26 +141,76 @@ function isSpender({ kind, refused }: Findings): boolean {
 
 interface Entries {
   readonly byId: Map<string, Entry>;
-  /** Stores an entry with the conditions that follow from it. */
+  /** Stores an entry with the conditions that follow from it, and those of an Account's keys. */
   readonly update: (id: string, entry: Entry, nowMs: number) => void;
+  /** Returns whether there was an entry. */
+  readonly remove: (id: string) => boolean;
+  readonly clear: () => void;
 }
 
 function openEntries(onChanged: (id: string) => void): Entries {
   const byId = new Map<string, Entry>();
+  /** The ids of ApiKeys by the id of their Account. */
+  const keysOf = new Map<string, Set<string>>();
+
+  function store(id: string, entry: Entry, nowMs: number): void {
+    const { findings, programming, spending, refusals = [] } = entry;
+    const account = byId.get(accountIdOf(findings) ?? '');
+    const spent = spending?.spent ?? accountLimitOf(account) ?? refusedCredential(refusals);
+    const desired = [
+      ...conditionsOf(findings, programming, spent),
+      ...(spending?.conditions ?? []),
+      ...refusalConditions(refusals, findings.signsIn),
+    ];
+    const { generation } = findings;
+    moveKey(id, byId.get(id)?.findings, findings);
+    byId.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation, nowMs }) });
+    onChanged(id);
+  }
+
+  /** Keeps `keysOf` up to date when a key changes its Account, appears, or is removed. */
+  function moveKey(id: string, before: Findings | undefined, now: Findings | undefined): void {
+    const [from, to] = [before && accountIdOf(before), now && accountIdOf(now)];
+    if (from === to) return;
+    if (from !== undefined) {
+      const keys = keysOf.get(from);
+      keys?.delete(id);
+      if (keys?.size === 0) keysOf.delete(from);
+    }
+    if (to !== undefined) keysOf.set(to, (keysOf.get(to) ?? new Set()).add(id));
+  }
+
   return {
     byId,
     update(id, entry, nowMs) {
-      const { findings, programming, spending, refusals = [] } = entry;
-      const desired = [
-        ...conditionsOf(findings, programming, spending?.spent ?? refusedCredential(refusals)),
-        ...(spending?.conditions ?? []),
-        ...refusalConditions(refusals, findings.signsIn),
-      ];
-      const { generation } = findings;
-      byId.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation, nowMs }) });
-      onChanged(id);
+      const before = accountLimitOf(byId.get(id));
+      store(id, entry, nowMs);
+      if (sameJson(before, accountLimitOf(entry))) return;
+      for (const key of keysOf.get(id) ?? []) {
+        const known = byId.get(key);
+        if (known) store(key, known, nowMs);
+      }
+    },
+    remove(id) {
+      moveKey(id, byId.get(id)?.findings, undefined);
+      return byId.delete(id);
+    },
+    clear() {
+      byId.clear();
+      keysOf.clear();
     },
   };
+}
+
+/** The id of an ApiKey's Account; undefined for other kinds. */
+function accountIdOf({ namespace, account }: Findings): string | undefined {
+  return account === undefined ? undefined : objectId('Account', { namespace, name: account });
+}
+
+/** Why an Account's keys are not Ready, if the entry is an Account's. */
+function accountLimitOf(entry: Entry | undefined): Finding<'AccountLimitReached'> | undefined {
+  if (entry?.findings.kind !== 'Account' || !entry.spending) return undefined;
+  return accountLimitFinding(entry.findings.name, entry.spending.conditions);
 }
 
 interface Observation {

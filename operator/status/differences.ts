@@ -57,7 +57,7 @@ export function changesLimit(desired: StatusBody, live: StatusBody): boolean {
   return limitsOf(desired) !== limitsOf(live);
 }
 
-/** True if the limits differ from those that the live status shows. */
+/** True if the live status shows other limits. */
 export function editsLimit(desired: StatusBody, live: StatusBody): boolean {
   return limitsOf(live) !== undefined && changesLimit(desired, live);
 }

@@ -39,8 +39,10 @@ export interface Findings {
   readonly limitsDiffer?: Finding<ReasonOf<'LimitsDiffer'>>;
   /** ModelRoute: the names of the channels that have a credential and are not drained. */
   readonly usableChannels?: readonly string[];
-  /** ModelRoute: a channel makes tokens or signatures. Absent: none does. */
+  /** ModelRoute: a channel signs in at a cloud. Absent: no channel does. */
   readonly signsIn?: boolean;
+  /** ApiKey: the name of its Account, which is in the same namespace. */
+  readonly account?: string;
   readonly fields: StatusFields;
   /** True if any part of it is published to the proxies. */
   readonly published: boolean;

@@ -3,7 +3,7 @@
  * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
 import type { ConditionType, Reason } from '#crds/conditions.ts';
-import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
+import type { Account, ApiKey, Condition, Resource } from '#crds/types.gen.ts';
 import type { AccountSpending, CalendarWindow, KeySpending, WindowSpending } from '#ledger/spending.ts';
 import { spanAt, windowKindOf, windowOf } from '#ledger/periods.ts';
 import { isTimeZone, timeZoneOf } from '#snapshot/time-zone.ts';
@@ -57,6 +57,21 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
   if (limit === undefined) return { fields, conditions: [] };
   const words = `${formatUsd(spentNanoUsd)} of the quota of ${formatUsd(limit)} USD is spent.`;
   return { fields, ...thresholds('Quota', [{ spent: spentNanoUsd, limit, words }]) };
+}
+
+/** Why an Account's keys are not Ready, by its conditions; undefined: neither its credit nor a limit is reached. */
+export function accountLimitFinding(
+  name: string,
+  conditions: readonly Pick<Condition, 'type'>[],
+): Finding<'AccountLimitReached'> | undefined {
+  const has = (type: SpendingWarning): boolean => conditions.some((condition) => condition.type === type);
+  const reached = [
+    ...(has('BalanceExhausted') ? [`The credit of the Account "${name}" is spent.`] : []),
+    ...(has('LimitExhausted')
+      ? [`A limit of the Account "${name}" is reached; see its condition LimitExhausted.`]
+      : []),
+  ];
+  return reached.length === 0 ? undefined : { reason: 'AccountLimitReached', message: reached.join(' ') };
 }
 
 /** The windows of an Account's limits, in their order, without those in total. */

@@ -1,6 +1,6 @@
 /**
  * [P] The Events for a change of a status: an object became Ready or not Ready, or a warning appeared. Transient states
- * have none.
+ * have none, and neither have the keys of an Account that reaches its limit.
  */
 import { CONDITIONS } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
@@ -13,14 +13,15 @@ const WARNINGS: ReadonlySet<string> = new Set(
     .filter(([type, row]) => 'onlyWhileTrue' in row && type !== 'Reconciling' && type !== 'Stalled')
     .map(([type]) => type),
 );
-/** Reasons of a transient state. */
-const TRANSIENT_REASONS: ReadonlySet<string> = new Set([
+/** Reasons of transient states. AccountLimitReached: the Account has an Event, and thousands of its keys none. */
+const SILENT_REASONS: ReadonlySet<string> = new Set([
   'Pending',
   'Reconciling',
   'SecretPending',
   'NoProxies',
   'ProxyNotConnected',
   'Deleting',
+  'AccountLimitReached',
 ]);
 
 /** Compares the previous status with the current one. */
@@ -46,7 +47,8 @@ function signIn({ type, status, reason, message }: Condition, last: Condition | 
 
 function readiness({ status, reason, message }: Condition, last: Condition | undefined): EventNote[] {
   if (status === last?.status && reason === last.reason) return [];
-  if (status === 'True') return [{ type: 'Normal', reason: 'Ready', note: message }];
-  if (status === 'Unknown' || TRANSIENT_REASONS.has(reason)) return [];
+  if (status === 'True')
+    return last?.reason === 'AccountLimitReached' ? [] : [{ type: 'Normal', reason: 'Ready', note: message }];
+  if (status === 'Unknown' || SILENT_REASONS.has(reason)) return [];
   return [{ type: reason === 'Disabled' ? 'Normal' : 'Warning', reason, note: message }];
 }

@@ -25,7 +25,7 @@ export function createWriteBudget({ perSecond, burst }: BudgetOptions): WriteBud
   };
 }
 
-/** A budget of which no namespace may take more than a share. */
+/** A budget that limits each namespace to a share. */
 export interface SharedBudget {
   /** Takes one token for a namespace; false if it or all together have none left. */
   take(namespace: string, nowMs: number): boolean;
@@ -34,7 +34,7 @@ export interface SharedBudget {
 /** A namespace that has been quiet for this long has its whole share again, and is forgotten. */
 const FORGET_MS = 60_000;
 
-/** `share`: the most that one namespace may take of `all`. */
+/** `share`: the maximum part of `all` for one namespace. */
 export function createSharedBudget(all: BudgetOptions, share: BudgetOptions): SharedBudget {
   const whole = createWriteBudget(all);
   const namespaces = new Map<string, { readonly budget: WriteBudget; atMs: number }>();

@@ -77,7 +77,7 @@ const TOO_MANY_OBJECTS =
   'this object does not apply. Delete objects, or ask the platform team for a second namespace or a higher ' +
   'limit (--namespace-memory)';
 const DELETING = 'The object is being deleted and no longer applies; it waits for its finalizers';
-/** A namespace's first objects beyond its bound are told so in their statuses; of the others only the names are kept. */
+/** The statuses of a namespace's first objects beyond its bound say so; of the others, only the names are kept. */
 const MAX_TOLD = 1000;
 
 interface Entry {
@@ -260,7 +260,7 @@ function openBeyond(): Beyond {
   };
 }
 
-/** What is left of an object beyond the bound: its identity, and whose it is. */
+/** The rest of an object beyond the bound: its identity, and its gateway. */
 function viewBeyond(object: Resource): View {
   const { apiVersion, kind, metadata, spec } = object;
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
@@ -359,7 +359,7 @@ function openCounted(onApiKey: LiveObjectsOptions['onApiKey']): Counted {
   };
 }
 
-/** True if a list, all of whose objects have one kind, has this kind. */
+/** True if the objects of a list, which all have one kind, have this kind. */
 export function isOfKind<K extends Kind>(
   list: readonly Resource[],
   kind: K,
@@ -367,7 +367,7 @@ export function isOfKind<K extends Kind>(
   return list[0] === undefined || list[0].kind === kind;
 }
 
-/** True if lists, all of whose objects have one kind, have this kind. */
+/** True if the objects of lists, which all have one kind, have this kind. */
 function areOfKind<K extends Kind>(
   lists: ByNamespace<Resource>,
   kind: K,

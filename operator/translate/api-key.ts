@@ -124,6 +124,7 @@ function evaluateKey(key: GatheredKey, dependencies: KeyDependencies): Translate
   const findings: Findings = {
     ...findingsOf(key.apiKey),
     fields: keyFields(key.material),
+    account: key.apiKey.spec.accountRef.name,
     published: hashes.length > 0,
     ...(first && { refused: { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') } }),
     ...modelFindings(key.apiKey, dependencies),

@@ -1,5 +1,5 @@
 /**
- * [P] PriceCatalog → exact prices, without those that an older catalog already sets.
+ * [P] PriceCatalog → exact prices, except for models that an older catalog prices.
  */
 import type { PriceCatalog, PriceCatalogModel } from '#crds/types.gen.ts';
 import { QuotaType } from '#snapshot/snapshot.gen.ts';

@@ -6,7 +6,7 @@ import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 
 const OBJECTS_PER_MESSAGE = 2_000;
-/** The most channels whose refusals wait for a leader; proxies repeat the others. */
+/** The maximum number of channels with refusals that wait for a leader; proxies repeat the others. */
 const MAX_REFUSALS = 1_000;
 
 export class DigestQueue {

@@ -55,7 +55,7 @@ export interface ClusterManagerOptions {
   readonly watchNamespaces?: readonly string[];
   /** The labels that usage records carry. */
   readonly usageLabels?: readonly string[] | undefined;
-  /** The most bytes that the objects of one namespace may take. Default: a tenth of the heap. */
+  /** The maximum size of the objects of one namespace, in bytes. Default: a tenth of the heap. */
   readonly namespaceBytes?: number | undefined;
   readonly lease: Pick<
     LeaderElectionOptions,

@@ -35,7 +35,7 @@ const DIALECTS: readonly EdgeDialect[] = [
   { filter: withHeader('anthropic-version'), body: anthropicBody },
 ];
 
-/** The first mapper whose filter fits is used; what fits none gets the body of OpenAI's dialect. */
+/** Envoy uses the first mapper with a matching filter. Without a match, the body is in OpenAI's dialect. */
 export function localReplies(): LocalReplyConfig {
   return {
     mappers: [

@@ -69,6 +69,8 @@ const API_KEYS: Readonly<Record<string, string>> = {
   'no-model': 'groupRef: {name: main}, accountRef: {name: team}, models: [gpt-typo]',
   low: 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "10"}',
   spent: 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "5"}',
+  'account-spent': 'groupRef: {name: main}, accountRef: {name: spent}',
+  'account-limit-spent': 'groupRef: {name: main}, accountRef: {name: limit-spent}',
 };
 const GROUPS: Readonly<Record<string, string>> = {
   closed: 'routes: [{routeSelector: {}}]',
@@ -141,6 +143,8 @@ const EXPECTED: readonly [Kind, string, ...string[]][] = [
   ['ApiKey', 'no-model', 'Ready=False ModelNotFound', 'Stalled=True ModelNotFound'],
   ['ApiKey', 'low', 'Ready=True Ready', 'QuotaLow=True AboveThreshold'],
   ['ApiKey', 'spent', 'Ready=False LimitReached', 'QuotaLow=True AboveThreshold', 'QuotaExhausted=True LimitReached'],
+  ['ApiKey', 'account-spent', 'Ready=False AccountLimitReached', 'Programmed=True Programmed'],
+  ['ApiKey', 'account-limit-spent', 'Ready=False AccountLimitReached', 'Programmed=True Programmed'],
   ['Account', 'too-rich', 'Accepted=False Invalid', 'Stalled=True Invalid'],
   ['Account', 'low', 'Ready=True Ready', 'BalanceLow=True AboveThreshold'],
   ['Account', 'spent', 'Ready=False LimitReached', 'BalanceExhausted=True LimitReached'],

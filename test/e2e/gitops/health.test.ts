@@ -57,7 +57,7 @@ function state(
     signIn,
   }: {
     readonly progress?: Parameters<typeof programmingOf>[0];
-    readonly spent?: true;
+    readonly spent?: 'LimitReached' | 'AccountLimitReached';
     readonly warnings?: readonly ConditionType[];
     readonly signIn?: 'True' | 'False';
     readonly seen?: number;
@@ -73,11 +73,7 @@ function state(
     published: true,
     ...findings,
   };
-  const desired = conditionsOf(
-    all,
-    programmingOf(progress),
-    spent && { reason: 'LimitReached', message: REASONS.LimitReached },
-  );
+  const desired = conditionsOf(all, programmingOf(progress), spent && { reason: spent, message: REASONS[spent] });
   const warned = warnings.map((type) => ({
     type,
     status: 'True' as const,
@@ -160,7 +156,8 @@ function states(): State[] {
       },
     }),
     ...(['Disabled', 'Expired'] as const).map((reason) => state(`out of use: ${reason}`, 'ApiKey', notReady(reason))),
-    state('out of use: spent', 'ApiKey', {}, { spent: true, warnings: ['QuotaExhausted'] }),
+    state('out of use: spent', 'ApiKey', {}, { spent: 'LimitReached', warnings: ['QuotaExhausted'] }),
+    state('out of use: its Account is spent', 'ApiKey', {}, { spent: 'AccountLimitReached' }),
     state("a cloud's sign-in works", 'ModelRoute', {}, { signIn: 'True' }),
     state("a cloud's sign-in fails", 'ModelRoute', {}, { signIn: 'False' }),
     ...(Object.keys(CONDITIONS) as ConditionType[])

@@ -12,6 +12,7 @@ import { findUnserved } from '../../../operator/reconcile/unserved-objects.ts';
 import { PROGRAMMED, conditionsOf } from '../../../operator/status/conditions.ts';
 import { programmingOf } from '../../../operator/status/programming.ts';
 import { refusalConditions } from '../../../operator/status/refusals.ts';
+import { accountLimitFinding } from '../../../operator/status/spending.ts';
 import { translate } from '../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from './support.ts';
 
@@ -119,6 +120,7 @@ function saidAnyway(): readonly string[] {
       ),
     ),
     `ApiKey ci: Ready=${waiting.status} ${waiting.reason}\n${waiting.message}`,
+    `ApiKey ci: Ready=False AccountLimitReached\n${accountLimitFinding('team-a', [{ type: 'BalanceExhausted' }])?.message}`,
     `ApiKey ci: write refused\n${explainKubeError(terminating)}`,
     `ApiKey ci: Ready=Unknown GatewayRemoved\n${REASONS.GatewayRemoved}`,
   ];

@@ -36,6 +36,12 @@ const LIMIT_EXHAUSTED = condition(
   'LimitReached',
   "50 of 50 USD of this account's limit for the current Day in UTC are spent; it resets at 2026-11-28T00:00:00Z.",
 );
+const ACCOUNT_LIMIT = condition(
+  'Ready',
+  'False',
+  'AccountLimitReached',
+  'The credit of the Account "team-a" is spent.',
+);
 const NOT_READY = condition('Ready', 'False', 'LimitReached', LIMIT_EXHAUSTED.message);
 
 const account = (balance: string, status: object = {}) =>
@@ -255,6 +261,19 @@ const CASES: readonly Case[] = [
     context: { account: account('50', { conditions: [NOT_READY, LIMIT_EXHAUSTED] }) },
     is: 'AccountLimitReached',
     says: /^Account team-a: 50 of 50 USD .* resets at/,
+  },
+  {
+    what: 'a person who may not see its account reads it in the key',
+    status: { ...spent('1'), conditions: [ACCOUNT_LIMIT] },
+    is: 'AccountLimitReached',
+    says: /^The credit of the Account "team-a" is spent\.$/,
+  },
+  {
+    what: 'its account can pay again, and the condition follows',
+    status: { ...spent('1'), conditions: [ACCOUNT_LIMIT] },
+    context: { account: account('50') },
+    is: 'Pending',
+    says: /on its way/,
   },
   {
     what: 'a limit of its account was spent before the account was edited',
