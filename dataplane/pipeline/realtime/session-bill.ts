@@ -15,7 +15,7 @@ import type { Candidate } from '../../state/state.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { possibleRegions, possibleTiers } from '../service-tiers.ts';
 import type { Conversation } from './conversation.ts';
-import { countsOf, SERVED, SessionCosts } from './session-costs.ts';
+import { countsOf, isSame, SERVED, SessionCosts, withinBounds } from './session-costs.ts';
 import type { TranscribedPiece, Transcriptions } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
@@ -188,7 +188,9 @@ export class SessionBill {
   }
 
   #addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): void {
-    if (this.#costs.addTranscription(usage, piece)) this.#estimate();
+    const source = this.#costs.addTranscription(usage, piece);
+    if (source === 'Implausible') this.#usageSource = source;
+    if (source === 'Estimated') this.#estimate();
   }
 
   #markPartial(): void {
@@ -262,13 +264,10 @@ export class SessionBill {
       output: reported.output ?? seen.tokens.output,
     });
     const { contextTokens, maxOutputTokens } = this.#candidate.model;
-    const cached = Math.min(given.cached, contextTokens);
-    const input = Math.min(given.input, contextTokens - cached);
-    const output = Math.min(given.output, maxOutputTokens);
-    const isPlausible = cached === given.cached && input === given.input && output === given.output;
-    if (!isPlausible) this.#usageSource = 'Implausible';
+    const tokens = withinBounds(given, { input: contextTokens, output: maxOutputTokens });
+    if (!isSame(tokens, given)) this.#usageSource = 'Implausible';
     const details = reported.output === undefined ? { ...reported.details, ...seen.details } : reported.details;
-    return { tokens: { ...NO_TOKENS, input, cached, output }, details, ...SERVED };
+    return { tokens, details, ...SERVED };
   }
 
   /** What has come of a response, and what it is likely to have read. */

@@ -10,6 +10,7 @@ import { estimateTokens } from '../../protocol/estimate.ts';
 import { meterOf, UNREPORTED_USAGE } from '../../protocol/usage.ts';
 import type { TranscriptionUsage } from '../../protocol/realtime/usage.ts';
 import type { Candidate } from '../../state/state.ts';
+import type { UsageSource } from '#usage/record.ts';
 import { servedRegions, servedTiers } from '../service-tiers.ts';
 import { USUAL_TOKENS_PER_SECOND } from './conversation.ts';
 import type { TranscribedPiece } from './transcriptions.ts';
@@ -36,16 +37,16 @@ export class SessionCosts {
     this.#tokens = addTokens(this.#tokens, part.tokens);
   }
 
-  /** Returns whether what it is billed by is estimated. */
-  addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): boolean {
+  /** Returns what it is billed by; undefined: it has no price. */
+  addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): UsageSource | undefined {
     const cost = this.#candidate.costOf(piece.model);
     if (cost) this.#upstreamOfTranscriptions.add(cost, transcriptionOf(usage, piece, cost).consumption);
     const price = this.#candidate.priceOf(piece.model);
-    if (!price) return false;
-    const { consumption, isEstimated } = transcriptionOf(usage, piece, price);
+    if (!price) return undefined;
+    const { consumption, source } = transcriptionOf(usage, piece, price);
     this.#transcriptions.add(price, consumption);
     this.#tokens = addTokens(this.#tokens, consumption.tokens);
-    return isEstimated;
+    return source;
   }
 
   get costNanoUsd(): bigint {
@@ -73,37 +74,69 @@ function consumptionOf(part: PartUsage): Consumption {
   return { ...part, parts: [part], generations: 0 };
 }
 
-interface EstimatedConsumption {
+interface Transcribed {
   readonly consumption: Consumption;
-  readonly isEstimated: boolean;
+  readonly source: UsageSource;
 }
 
-/** What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. */
+/**
+ * What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. A
+ * provider that reports more than is held for the piece is wrong.
+ */
 function transcriptionOf(
   usage: TranscriptionUsage | undefined,
   piece: TranscribedPiece,
   price: CompiledPrice,
-): EstimatedConsumption {
-  const told = usage?.served?.seconds;
-  const seconds = told ?? Math.ceil(piece.seconds);
+): Transcribed {
+  const reported = usage?.served?.seconds;
+  const seconds = Math.min(reported ?? Math.ceil(piece.seconds), piece.most.seconds);
   if (!price.perAudio && price.perGeneration === 0n)
     return writtenTokens(usage?.tokens ?? UNREPORTED_USAGE, { ...piece, seconds }, price);
   const made = { seconds };
-  const isEstimated = price.perAudio !== undefined && told === undefined;
-  return { consumption: { tokens: NO_TOKENS, parts: [], generations: 1, made, served: made }, isEstimated };
+  const consumption = { tokens: NO_TOKENS, parts: [], generations: 1, made, served: made };
+  return { consumption, source: price.perAudio ? sourceOfSeconds(reported, seconds) : 'Provider' };
+}
+
+function sourceOfSeconds(reported: number | undefined, billed: number): UsageSource {
+  if (reported === undefined) return 'Estimated';
+  return reported === billed ? 'Provider' : 'Implausible';
 }
 
 function writtenTokens(
   usage: ReportedUsage,
-  { model, seconds, textBytes }: TranscribedPiece,
+  { model, seconds, textBytes, most }: TranscribedPiece,
   price: CompiledPrice,
-): EstimatedConsumption {
+): Transcribed {
   const { reported } = meterOf(usage, textBytes);
   const { input = seconds * USUAL_TOKENS_PER_SECOND, output = estimateTokens(textBytes) } = reported;
-  const details = reported.input === undefined ? { audioInput: input } : reported.details;
-  const part = { tokens: countsOf({ ...reported, input, output }), details, other: { model, price }, ...SERVED };
+  const given = countsOf({ ...reported, input, output });
+  const tokens = withinBounds(given, { input: most.tokens, output: most.tokens });
+  const details = reported.input === undefined ? { audioInput: tokens.input } : reported.details;
+  const part = { tokens, details, other: { model, price }, ...SERVED };
   const isEstimated = reported.input === undefined || reported.output === undefined;
-  return { consumption: { ...part, parts: [part], generations: 0 }, isEstimated };
+  return {
+    consumption: { ...part, parts: [part], generations: 0 },
+    source: sourceOf({ isEstimated, isPlausible: isSame(tokens, given) }),
+  };
+}
+
+function sourceOf(of: { readonly isEstimated: boolean; readonly isPlausible: boolean }): UsageSource {
+  if (!of.isPlausible) return 'Implausible';
+  return of.isEstimated ? 'Estimated' : 'Provider';
+}
+
+/** Counts that are no more than the model can read and write. */
+export function withinBounds(
+  given: TokenCounts,
+  most: { readonly input: number; readonly output: number },
+): TokenCounts {
+  const cached = Math.min(given.cached, most.input);
+  const input = Math.min(given.input, most.input - cached);
+  return { ...given, input, cached, output: Math.min(given.output, most.output) };
+}
+
+export function isSame(a: TokenCounts, b: TokenCounts): boolean {
+  return a.input === b.input && a.cached === b.cached && a.output === b.output;
 }
 
 export function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {

@@ -12,6 +12,8 @@ import { possibleRegions, possibleTiers } from '../service-tiers.ts';
 const SLICE_SECONDS = 60;
 /** What a template adds to a transcription. */
 const TOKENS_PER_ITEM = 1024;
+/** A provider that finds the beginning of speech itself adds a fraction of a second before it. */
+const PADDING_SECONDS = 1;
 
 /** A model that transcribes audio. */
 interface Transcriber {
@@ -31,12 +33,19 @@ interface Piece {
   textBytes: number;
 }
 
+/** The most that a transcription can consume, as it is held for. Tokens are those of the input, and of the output. */
+interface TranscriptionBounds {
+  readonly seconds: number;
+  readonly tokens: number;
+}
+
 /** A piece of audio, and the text so far. */
 export interface TranscribedPiece {
   readonly model: string;
   /** The length that the client has sent; 0 if the piece is unknown. */
   readonly seconds: number;
   readonly textBytes: number;
+  readonly most: TranscriptionBounds;
 }
 
 export class Transcriptions {
@@ -106,6 +115,7 @@ export class Transcriptions {
       model: transcriber.model,
       seconds,
       textBytes,
+      most: boundsOf(seconds, transcriber),
     }));
   }
 
@@ -120,8 +130,10 @@ export class Transcriptions {
     if (itemId !== '') this.#ended.add(itemId);
     const piece = this.#committed.get(itemId);
     this.#committed.delete(itemId);
-    const { model } = piece?.transcriber ?? this.#latest ?? {};
-    return model === undefined ? undefined : { model, seconds: piece?.seconds ?? 0, textBytes };
+    const transcriber = piece?.transcriber ?? this.#latest;
+    if (!transcriber) return undefined;
+    const { seconds = 0 } = piece ?? {};
+    return { model: transcriber.model, seconds, textBytes, most: boundsOf(seconds, transcriber) };
   }
 
   /** The most that the transcriptions can cost which have not come. */
@@ -138,14 +150,19 @@ export class Transcriptions {
   }
 }
 
+/** Without reported usage, a piece is billed in whole seconds. */
+function boundsOf(seconds: number, { promptBytes }: Pick<Transcriber, 'promptBytes'>): TranscriptionBounds {
+  const most = Math.ceil(seconds) + PADDING_SECONDS;
+  return { seconds: most, tokens: most * MAX_AUDIO_TOKENS_PER_SECOND + TOKENS_PER_ITEM + promptBytes };
+}
+
 function worstOf(
   { price, promptBytes }: Transcriber,
   pieces: readonly Piece[],
   candidate: Pick<Candidate, 'target'>,
 ): bigint {
-  // a piece without reported usage is billed in whole seconds
-  const sent = pieces.reduce((sum, { seconds }) => sum + Math.ceil(seconds), 0);
-  const seconds = (Math.floor(sent / SLICE_SECONDS) + 1) * SLICE_SECONDS;
+  const most = pieces.reduce((sum, { seconds }) => sum + boundsOf(seconds, { promptBytes }).seconds, 0);
+  const seconds = (Math.floor(most / SLICE_SECONDS) + 1) * SLICE_SECONDS;
   const tokens = seconds * MAX_AUDIO_TOKENS_PER_SECOND + pieces.length * (TOKENS_PER_ITEM + promptBytes);
   return worstCaseNanoUsd(price, {
     inputTokens: tokens,

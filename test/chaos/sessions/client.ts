@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { SESSION_MODEL, sessionKeyString } from './config.ts';
+import { SESSION_MODEL, sessionKeyString, TRANSCRIBER } from './config.ts';
 import type { SessionPlan } from './plan.ts';
 
 export interface SessionLog {
@@ -17,7 +17,10 @@ export interface SessionLog {
   /** The numbers of the responses that the client saw begin, and of those that it saw end. */
   readonly begun: readonly number[];
   readonly ended: readonly number[];
-  /** The size of all events that the client sent. */
+  /** The numbers of the pieces of audio that the client saw committed, and of those that it saw transcribed, or failed. */
+  readonly committed: readonly number[];
+  readonly transcribed: readonly number[];
+  /** The size of all events that the client sent, without audio. */
   readonly sentBytes: number;
   /** The codes of errors within the session. */
   readonly errors: readonly string[];
@@ -28,8 +31,12 @@ export interface SessionLog {
   readonly hung: boolean;
 }
 
+/** As audio of a byte per sample has it, in whole groups of base64. */
+const BYTES_PER_SECOND = 7_998;
+
 interface Event {
   readonly type: string;
+  readonly item_id?: string;
   readonly response?: { readonly id: string };
   readonly error?: { readonly code: string | null };
 }
@@ -48,9 +55,13 @@ class SessionClient {
   readonly #closed = Promise.withResolvers<number>();
   readonly #begun: number[] = [];
   readonly #ended: number[] = [];
+  readonly #committed: number[] = [];
+  readonly #transcribed: number[] = [];
   readonly #errors: string[] = [];
   #wake: () => void = () => undefined;
   #isOpened = false;
+  #isUpdated = false;
+  #said = 0;
   #sawText = false;
   #isOver = false;
   #id = '';
@@ -89,6 +100,8 @@ class SessionClient {
       status: this.#status,
       begun: this.#begun,
       ended: this.#ended,
+      committed: this.#committed,
+      transcribed: this.#transcribed,
       sentBytes: this.#sentBytes,
       errors: this.#errors,
       left: this.#left,
@@ -100,8 +113,10 @@ class SessionClient {
   async #talk(): Promise<void> {
     const { asks, leaving, n } = this.#plan;
     await this.#until(() => this.#isOpened);
-    for (const [k, { textBytes, maxTokens }] of asks.entries()) {
+    if (asks.some(({ audioSeconds }) => audioSeconds > 0)) await this.#askForTranscriptions(n);
+    for (const [k, { audioSeconds, textBytes, maxTokens }] of asks.entries()) {
       if (this.#isOver) return;
+      if (audioSeconds > 0) this.#say(audioSeconds);
       const content = [{ type: 'input_text', text: 'x'.repeat(textBytes) }];
       this.#send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
       const limit = maxTokens === undefined ? {} : { max_output_tokens: maxTokens };
@@ -110,9 +125,25 @@ class SessionClient {
         await this.#until(() => this.#mayLeave(leaving.at, k));
         return this.#leave(leaving.how);
       }
-      await this.#until(() => this.#ended.includes(k));
+      await this.#until(() => this.#ended.includes(k) && this.#transcribed.length === this.#said);
     }
     this.#leave('close');
+  }
+
+  /** The prompt tells the provider which session this is. */
+  async #askForTranscriptions(n: number): Promise<void> {
+    const transcription = { model: TRANSCRIBER, prompt: String(n) };
+    const input = { format: { type: 'audio/pcmu' }, transcription };
+    this.#send({ type: 'session.update', session: { type: 'realtime', audio: { input } } });
+    await this.#until(() => this.#isUpdated);
+  }
+
+  #say(seconds: number): void {
+    this.#said++;
+    const audio = Buffer.alloc(seconds * BYTES_PER_SECOND).toString('base64');
+    this.#send({ type: 'input_audio_buffer.append', audio });
+    this.#sentBytes -= audio.length;
+    this.#send({ type: 'input_audio_buffer.commit' });
   }
 
   #mayLeave(at: NonNullable<SessionPlan['leaving']>['at'], k: number): boolean {
@@ -133,10 +164,14 @@ class SessionClient {
     this.#id = headers['x-request-id']?.toString() ?? '';
   }
 
-  #receive({ type, response, error }: Event): void {
+  #receive({ type, response, item_id: item, error }: Event): void {
     if (this.#left && type !== 'response.done') return;
     const k = Number(response?.id.split('_')[2]);
+    const j = Number(item?.split('_')[2]);
     if (type === 'session.created') this.#isOpened = true;
+    if (type === 'session.updated') this.#isUpdated = true;
+    if (type === 'input_audio_buffer.committed') this.#committed.push(j);
+    if (/transcription\.(?:completed|failed)$/.test(type)) this.#transcribed.push(j);
     if (type === 'response.created') {
       this.#begun.push(k);
       this.#sawText = false;

@@ -6,12 +6,13 @@ import { isDisturbed } from '../happened.ts';
 import type { Happened } from '../happened.ts';
 import type { LedgerRecord } from '../ledger-file.ts';
 import type { SessionLog } from './client.ts';
-import { MAX_OUTPUT_TOKENS, sessionPrice, sessionUid } from './config.ts';
-import type { ProvidedResponse } from './provider.ts';
+import { MAX_OUTPUT_TOKENS, sessionPrice, sessionUid, transcriptionPrice } from './config.ts';
+import type { ProvidedResponse, ProvidedTranscription } from './provider.ts';
 
 export interface SessionEvidence {
   readonly sessions: readonly SessionLog[];
   readonly responses: readonly ProvidedResponse[];
+  readonly transcriptions: readonly ProvidedTranscription[];
   /** The records of the sessions of this round. */
   readonly records: readonly LedgerRecord[];
   readonly happened: Happened;
@@ -23,6 +24,7 @@ interface Case extends Pick<SessionEvidence, 'happened'> {
   readonly session: SessionLog;
   /** Of this session. */
   readonly responses: readonly ProvidedResponse[];
+  readonly transcriptions: readonly ProvidedTranscription[];
   readonly record: LedgerRecord;
 }
 
@@ -40,13 +42,15 @@ const HOLD_LOST_MS = 20_000;
 const OTHER_INPUT = 8 * MAX_OUTPUT_TOKENS;
 
 /** Describes what is wrong; empty if every nano-dollar is right. */
-export function judgeSessions({ sessions, responses, records, happened, isForgetful }: SessionEvidence): string[] {
+export function judgeSessions(evidence: SessionEvidence): string[] {
+  const { sessions, responses, transcriptions, records, happened, isForgetful } = evidence;
   const byId = new Map(records.map((record) => [record.id, record]));
   const found = sessions.flatMap((session) => {
     const record = byId.get(session.id);
     const mine = responses.filter(({ n }) => n === session.plan.n);
+    const spoken = transcriptions.filter(({ n }) => n === session.plan.n);
     const complaint = record
-      ? judge({ session, record, responses: mine, happened })
+      ? judge({ session, record, responses: mine, transcriptions: spoken, happened })
       : session.status === 101 && !isForgetful
         ? 'it is lost'
         : undefined;
@@ -94,23 +98,62 @@ function status({ record, responses, happened, session }: Case): string | undefi
     case 'ClientClosed':
       return session.left || isDisturbed(happened) ? undefined : 'its client did not leave';
     case 'Failed':
+      return responses.some(isProvidersEnd) || isDisturbed(happened) ? undefined : 'its provider did not break off';
     case 'Withheld':
-      return isDisturbed(happened) ? undefined : `nothing explains that it is ${record.status}`;
+      return isDisturbed(happened) ? undefined : 'nothing explains that it is Withheld';
     default:
       return undefined;
   }
 }
 
-/** One sum, rounded once. A bill that another process takes over is the sum of what had ended and of what ran. */
-function price({ record }: Case): string | undefined {
-  const { costNanoUsd, unbilledNanoUsd, durationMs, status: recorded } = record;
+/**
+ * Two sums, each rounded once: of responses, and of transcriptions. A bill that another process takes over is the sum of
+ * what had ended and of what ran.
+ */
+function price(each: Case): string | undefined {
+  const { costNanoUsd, unbilledNanoUsd, durationMs, status: recorded, tokens: used } = each.record;
   if (unbilledNanoUsd !== 0n && (durationMs < HOLD_LOST_MS || recorded === 'Succeeded'))
     return `${unbilledNanoUsd} nano-USD were written off`;
   const total = costNanoUsd + unbilledNanoUsd;
-  const expected = sessionPrice(record.tokens);
-  const difference = total > expected ? total - expected : expected - total;
-  const tolerated = recorded === 'Abandoned' || recorded === 'Failed' ? 1n : 0n;
-  return difference <= tolerated ? undefined : `it costs ${total}, and its tokens ${expected}`;
+  const ofTokens = sessionPrice(used);
+  const roundings = each.transcriptions.length > 0 ? 2n : 1n;
+  const tolerated = recorded === 'Abandoned' || recorded === 'Failed' ? roundings : 0n;
+  const options = secondsOptions(each);
+  const isExpected = options.some((seconds) => {
+    const difference = total - ofTokens - transcriptionPrice(seconds);
+    return difference <= tolerated && -difference <= tolerated;
+  });
+  const spoken = each.transcriptions.length > 0 ? `, with ${options.join(' or ')} s of transcriptions` : '';
+  return isExpected ? undefined : `it costs ${total}, and its tokens ${ofTokens}${spoken}`;
+}
+
+/** The seconds of audio that can have been billed in all. */
+function secondsOptions(each: Case): readonly number[] {
+  return each.transcriptions.reduce<readonly number[]>(
+    (sums, transcription) => [
+      ...new Set(sums.flatMap((sum) => billedSeconds(transcription, each).map((seconds) => sum + seconds))),
+    ],
+    [0],
+  );
+}
+
+/** A transcription whose end has come is billed by its usage, or by its audio; the end may not have come. */
+function billedSeconds(
+  transcription: ProvidedTranscription,
+  { session, responses, happened }: Case,
+): readonly number[] {
+  const { j, fate, audioSeconds, isEnded } = transcription;
+  // no more than what is held: the audio, and a second before it
+  const told = Math.min(fate.seconds, audioSeconds + 1);
+  const atEnd = { Usage: told, NoUsage: audioSeconds, Failed: 0 }[fate.end];
+  if (session.transcribed.includes(j)) return [atEnd];
+  const isCut = responses.some(isProvidersEnd);
+  const mayBeFree = isCut || isDisturbed(happened) || !session.committed.includes(j);
+  return [audioSeconds, ...(isEnded ? [atEnd] : []), ...(mayBeFree ? [0] : [])];
+}
+
+function isProvidersEnd({ fate }: ProvidedResponse): boolean {
+  return fate.end === 'Cut' || fate.end === 'Orderly';
 }
 
 function tokens(each: Case): string | undefined {
@@ -193,6 +236,6 @@ function unexplained(
   if (isDisturbed(happened)) return undefined;
   const isTight = plan.key === 'tight';
   if (httpStatus !== 101) return isTight && httpStatus === 429 ? undefined : `it was refused with ${httpStatus}`;
-  const isEndedByProvider = responses.some(({ fate }) => fate.end === 'Cut' || fate.end === 'Orderly');
+  const isEndedByProvider = responses.some(isProvidersEnd);
   return left || isTight || isEndedByProvider ? undefined : `it was closed with ${closeCode}`;
 }

@@ -13,8 +13,10 @@ export interface SessionPlan {
   readonly leaving: { readonly at: 'asked' | 'begun' | 'text'; readonly how: 'close' | 'break' } | undefined;
 }
 
-/** A text that the client adds to the conversation, and the response that it asks for then. */
+/** What the client adds to the conversation, and the response that it asks for then. */
 interface AskPlan {
+  /** The length of what it says besides, which a second model transcribes; 0: nothing. */
+  readonly audioSeconds: number;
   readonly textBytes: number;
   readonly maxTokens: number | undefined;
 }
@@ -34,6 +36,15 @@ export interface ResponseFate {
   readonly heedsCancel: boolean;
 }
 
+/** What the provider does with a piece of audio. */
+export interface TranscriptionFate {
+  readonly delayMs: number;
+  readonly pieces: readonly string[];
+  readonly end: 'Usage' | 'NoUsage' | 'Failed';
+  /** What it reports: may be more than the audio has. */
+  readonly seconds: number;
+}
+
 const SESSIONS = [6, 14] as const;
 
 export function planSessions(seed: number, round: number): readonly SessionPlan[] {
@@ -48,6 +59,7 @@ function planSession(seed: number, round: number, n: number): SessionPlan {
     startMs: dice.int(LOAD_MS),
     key: weighted(dice, { talk: 4, tight: 1 }),
     asks: Array.from({ length: between(dice, 1, 6) }, () => ({
+      audioSeconds: dice.chance(0.35) ? between(dice, 1, 6) : 0,
       textBytes: between(dice, 10, 900),
       maxTokens: dice.chance(0.7) ? between(dice, 50, 900) : undefined,
     })),
@@ -74,5 +86,20 @@ export function responseFate(
     cached: dice.chance(0.4) ? dice.int(input) : 0,
     output: dice.chance(0.1) ? between(dice, 1_001, 9_000) : between(dice, 1, 1_000),
     heedsCancel: dice.chance(0.7),
+  };
+}
+
+/** `j`: the number of the piece of audio in its session. */
+export function transcriptionFate(
+  seed: number,
+  round: number,
+  { n, j }: { readonly n: number; readonly j: number },
+): TranscriptionFate {
+  const dice = diceOf('transcription', seed, round, n, j);
+  return {
+    delayMs: dice.int(400),
+    pieces: Array.from({ length: dice.int(4) }, () => 'x'.repeat(between(dice, 1, 80))),
+    end: weighted(dice, { Usage: 76, NoUsage: 14, Failed: 10 }),
+    seconds: dice.chance(0.1) ? 86_400 : between(dice, 1, 7),
   };
 }

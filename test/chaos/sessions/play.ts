@@ -35,7 +35,14 @@ export function sessionEvidence(
   records: readonly LedgerRecord[],
 ): SessionEvidence {
   const mine = records.filter(isOfSession);
-  return { sessions, responses: provider.log, records: mine, happened, isForgetful: !keepsBooks(ledger) };
+  return {
+    sessions,
+    responses: provider.log,
+    transcriptions: provider.transcriptions,
+    records: mine,
+    happened,
+    isForgetful: !keepsBooks(ledger),
+  };
 }
 
 /** Compares what the keys are told that they have spent with the sum of their records. `records`: of all rounds. */

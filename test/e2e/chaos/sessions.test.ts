@@ -5,11 +5,11 @@ import { nothingSince } from '../../chaos/happened.ts';
 import type { LedgerRecord } from '../../chaos/ledger-file.ts';
 import { planRound } from '../../chaos/plan.ts';
 import type { SessionLog } from '../../chaos/sessions/client.ts';
-import { sessionPrice, sessionUid } from '../../chaos/sessions/config.ts';
+import { sessionPrice, sessionUid, transcriptionPrice } from '../../chaos/sessions/config.ts';
 import { judgeSessions } from '../../chaos/sessions/judge.ts';
 import type { SessionEvidence } from '../../chaos/sessions/judge.ts';
 import { planSessions } from '../../chaos/sessions/plan.ts';
-import type { ProvidedResponse } from '../../chaos/sessions/provider.ts';
+import type { ProvidedResponse, ProvidedTranscription } from '../../chaos/sessions/provider.ts';
 
 const { config } = planRound(1, 1);
 const QUIET = nothingSince({ config, writtenMs: 0, inForceMs: 0 });
@@ -22,6 +22,8 @@ const session: SessionLog = {
   status: 101,
   begun: [0, 1],
   ended: [0],
+  committed: [],
+  transcribed: [],
   sentBytes: 500,
   errors: [],
   left: true,
@@ -58,8 +60,22 @@ function record(tokens: { readonly input: number; readonly cached: number; reado
 
 function findings(one: LedgerRecord | undefined, more: Partial<SessionEvidence> = {}): string {
   const records = one ? [one] : [];
-  const evidence = { sessions: [session], responses, records, happened: QUIET, isForgetful: false, ...more };
+  const evidence = {
+    sessions: [session],
+    responses,
+    transcriptions: [],
+    records,
+    happened: QUIET,
+    isForgetful: false,
+    ...more,
+  };
   return judgeSessions(evidence).join('\n');
+}
+
+/** Three seconds of audio, of which the provider reports two. */
+function transcription(more: Partial<ProvidedTranscription> = {}): ProvidedTranscription {
+  const fate = { delayMs: 0, pieces: [], end: 'Usage', seconds: 2 } as const;
+  return { n: 3, j: 0, fate, audioSeconds: 3, isEnded: true, ...more };
 }
 
 const billed = record({ input: 60 + 200, cached: 40, output: 30 + 100 });
@@ -95,6 +111,28 @@ describe('the reconciliation of sessions', () => {
       findings({ ...billed, costNanoUsd: billed.costNanoUsd - 1n, unbilledNanoUsd: 1n }),
       /1 nano-USD were written off/,
     );
+  });
+
+  it('adds what transcriptions cost, by what was reported or by their audio', () => {
+    const { fate } = transcription();
+    const cases: readonly [piece: ProvidedTranscription, seen: Partial<SessionLog>, seconds: readonly number[]][] = [
+      [transcription(), { committed: [0], transcribed: [0] }, [2]],
+      [transcription({ fate: { ...fate, end: 'NoUsage' } }), { committed: [0], transcribed: [0] }, [3]],
+      [transcription({ fate: { ...fate, seconds: 86_400 } }), { committed: [0], transcribed: [0] }, [4]],
+      [transcription({ fate: { ...fate, end: 'Failed' } }), { committed: [0], transcribed: [0] }, [0]],
+      [transcription(), { committed: [0] }, [2, 3]],
+      [transcription({ isEnded: false }), { committed: [0] }, [3]],
+      [transcription({ isEnded: false }), {}, [0, 3]],
+    ];
+    for (const [piece, seen, seconds] of cases)
+      for (const count of [0, 1, 2, 3, 4]) {
+        const one = { ...billed, costNanoUsd: billed.costNanoUsd + transcriptionPrice(count) };
+        const found = findings(one, { transcriptions: [piece], sessions: [{ ...session, ...seen }] });
+        assert.equal(found === '', seconds.includes(count), `${count} s: ${found}`);
+      }
+    const one = { ...billed, costNanoUsd: billed.costNanoUsd + transcriptionPrice(2) + 1n };
+    const sessions = [{ ...session, committed: [0], transcribed: [0] }];
+    assert.match(findings(one, { transcriptions: [transcription()], sessions }), /it costs \d+, and its tokens \d+/);
   });
 
   it('accepts a session whose process was killed, which may have recorded none of what ran', () => {

@@ -66,6 +66,12 @@ describe('a transcription', () => {
       ['writer', tokens, 700n * INPUT + 300n * OUTPUT, 'Provider'],
       ['writer', duration, 590n * INPUT + 100n * OUTPUT, 'Estimated'],
       ['writer', { ...tokens, input_tokens: 0, output_tokens: 0 }, 600n * INPUT + 100n * OUTPUT, 'Estimated'],
+      // a minute is held, and a second before it, with 50 tokens for each second and 1,024 for a template
+      ['minutes', { type: 'duration', seconds: 61 }, (MINUTE_NANO_USD * 61n) / 60n, 'Provider'],
+      ['minutes', { type: 'duration', seconds: 86_400 }, (MINUTE_NANO_USD * 61n) / 60n, 'Implausible'],
+      ['writer', { type: 'duration', seconds: 86_400 }, 610n * INPUT + 100n * OUTPUT, 'Estimated'],
+      ['writer', { ...tokens, input_tokens: 10 ** 6 }, 4074n * INPUT + 300n * OUTPUT, 'Implausible'],
+      ['writer', { ...tokens, output_tokens: 10 ** 6 }, 700n * INPUT + 4074n * OUTPUT, 'Implausible'],
       ['flat', undefined, 1_000_000n, 'Provider'],
       ['flat', tokens, 1_000_000n, 'Provider'],
     ];
