@@ -24,7 +24,8 @@ beforeAll(async () => {
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
       if (!url.endsWith('/console/keys/fields.ts')) return loaded;
-      const source = String(loaded.source);
+      const source =
+        typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source ?? undefined);
       assert.ok(source.includes(TABLE));
       return { ...loaded, source: source.replace(TABLE, TABLE + ROW) };
     },
