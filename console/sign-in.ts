@@ -178,6 +178,7 @@ function signInView({ backend, takesKeys, next, why, error, fromElsewhere }: Sig
           value: '',
           errors: error === undefined ? [] : [{ field: 'token', message: error }],
           attributes: TOKEN_INPUT,
+          alert: true,
         })}
         ${formActions({ submit: 'Sign in' })}`,
     )}`;

@@ -1,6 +1,7 @@
 /** [P] Groups: what each costs and offers, and in which order an automatic one tries its members. */
 import { editPath, modelPath } from '../paths.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
+import { compareNames } from '#web/compare-text.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -117,7 +118,7 @@ function renderModels({ name, displayName, members }: PricingGroup, { offers }: 
         { title: 'Price', cell: ([model, offer]) => priceText(offerDollars(offer), rows.get(model)) },
         ...(members ? [tried] : []),
       ],
-      [...offers].sort(([a], [b]) => (a < b ? -1 : 1)),
+      [...offers].sort(([a], [b]) => compareNames(a, b)),
       { label: `Models of ${displayName}` },
     )}
     <p class="hint" id="prices-${name}">Tokens: dollars per million.</p>

@@ -2,7 +2,7 @@
  * [P] Form fields with label, hint and errors, linked by aria-describedby so that screen readers read them together,
  * and the error summary, which links to the fields.
  */
-import { html, NOTHING, flag, preformatted } from '#web/html.ts';
+import { attribute, html, NOTHING, flag, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
 /** An error in one field; `field` is undefined if the error concerns the whole form. */
@@ -14,6 +14,16 @@ export interface FieldFault<Field extends string = string> {
 /** An error's message, after its path unless the message begins with it. */
 export function withPath({ path, message }: { readonly path: string; readonly message: string }): string {
   return path === '' || message.startsWith(path) ? message : `${path}: ${message}`;
+}
+
+/** The API server's prefix with the value, which the field shows already. */
+const REJECTED_VALUE = /^Invalid value: (?:"(?:[^"\\]|\\.)*"|[-\w.]+): /;
+
+/** An API error beside the field that it concerns: the field's label names it, so its name in manifests becomes "It". */
+export function fieldMessage({ path, message }: { readonly path: string; readonly message: string }): string {
+  const words = message.replace(REJECTED_VALUE, '');
+  const [, name = ''] = /(\w+)(?:\[[^\]]*\])?$/.exec(path) ?? [];
+  return name !== '' && words.startsWith(`${name} `) ? `It${words.slice(name.length)}` : words;
 }
 
 /** The id of a field's control. The ids of its errors and hint add a suffix. */
@@ -29,11 +39,11 @@ export function describedBy(field: string, errors: readonly FieldFault[], hint: 
   return wrong ? html`aria-invalid="true" ${described}` : described;
 }
 
-/** A field's errors, in the order given. */
-export function renderErrors(field: string, errors: readonly FieldFault[]): Html {
+/** A field's errors, in the order given. `alert`: screen readers announce them at once. */
+export function renderErrors(field: string, errors: readonly FieldFault[], alert = false): Html {
   const own = errors.filter((each) => each.field === field);
   if (own.length === 0) return NOTHING;
-  return html`<div id="${fieldId(field)}-fault">
+  return html`<div id="${fieldId(field)}-fault" ${attribute('role', alert ? 'alert' : undefined)}>
     ${own.map(({ message }) => html`<p class="fault">${message}</p>`)}
   </div>`;
 }
@@ -56,6 +66,8 @@ export interface TextField {
   readonly short?: boolean;
   /** What belongs below the control. */
   readonly below?: Html;
+  /** Screen readers announce the errors at once, as in a form of one field, which has no summary. */
+  readonly alert?: boolean;
 }
 
 /** A labelled line of text. */
@@ -70,6 +82,7 @@ export function textField({
   suffix,
   short = false,
   below = NOTHING,
+  alert = false,
 }: TextField): Html {
   const input = html`<input
     id="${fieldId(field)}"
@@ -87,7 +100,7 @@ export function textField({
         </div>`;
   return html`<div class="field${short ? ' short' : ''}">
     <label for="${fieldId(field)}">${label}</label>
-    ${renderHint(field, hint)} ${control} ${below} ${renderErrors(field, errors)}
+    ${renderHint(field, hint)} ${control} ${below} ${renderErrors(field, errors, alert)}
   </div>`;
 }
 
@@ -96,7 +109,7 @@ interface Option {
   readonly label: Html | string;
 }
 
-interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'> {
+interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes' | 'alert'> {
   readonly options: readonly Option[];
 }
 

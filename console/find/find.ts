@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { LedgerUnavailable } from '#ledger/spending.ts';
 import { KEY_PREFIX_LENGTH } from '#objects/key-secret.ts';
 import { namespacedName } from '#objects/resources.ts';
-import { compareText } from '#web/compare-text.ts';
+import { compareNames } from '#web/compare-text.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { refOf } from '../components/calls-table.ts';
@@ -147,7 +147,7 @@ function findModels({ deps }: Asked, text: string): Found[] {
   return priceListOf(deps)
     .pricing.rows.map(({ modelName }) => modelName)
     .filter((model) => contains(model, text))
-    .sort((a, b) => a.length - b.length || compareText(a, b))
+    .sort((a, b) => a.length - b.length || compareNames(a, b))
     .map((model) => ({ href: modelPath(model), name: model, exact: isSame(text, model) }));
 }
 

@@ -10,7 +10,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { AccessError, ApiFieldError } from '../access/access.ts';
 import { formText } from '../request-schema.ts';
-import { withPath } from '../components/field.ts';
+import { fieldMessage, withPath } from '../components/field.ts';
 import type { FieldFault } from '../components/field.ts';
 import type { ControlView } from './controls.ts';
 import { EDIT_ROWS, KEY_ROWS, keyField } from './fields.ts';
@@ -160,7 +160,7 @@ export function errorsOfRefusal(error: AccessError, present: readonly KeyField[]
 export function errorsOfFields(fields: readonly ApiFieldError[], present: readonly KeyField[]): FormError[] {
   return fields.map(({ path, message }) => {
     const field = KEY_ROWS.find((row) => isWithin(path, row.path))?.field;
-    if (field !== undefined && present.includes(field)) return { field, message };
+    if (field !== undefined && present.includes(field)) return { field, message: fieldMessage({ path, message }) };
     return { field: undefined, message: withPath({ path, message }) };
   });
 }

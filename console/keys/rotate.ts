@@ -11,7 +11,7 @@ import type { KeyRequest } from './requested-key.ts';
 import { formText, OBJECT } from '../request-schema.ts';
 import { route } from '../route.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { errorSummary, choiceField, withPath } from '../components/field.ts';
+import { errorSummary, choiceField, fieldMessage, withPath } from '../components/field.ts';
 import type { FieldFault } from '../components/field.ts';
 import { postForm, formActions } from '../components/form.ts';
 import { createdPath, keyPath } from '../paths.ts';
@@ -110,7 +110,7 @@ function faultsOf({ fields, message }: AccessError): RotationFault[] {
   if (fields.length === 0) return [{ field: undefined, message }];
   return fields.map((fault) =>
     fault.path === 'spec.key.overlapSeconds'
-      ? { field: 'overlap', message: fault.message }
+      ? { field: 'overlap', message: fieldMessage(fault) }
       : { field: undefined, message: withPath(fault) },
   );
 }

@@ -13,7 +13,7 @@ import type { AccessError, ObjectChange } from '../access/access.ts';
 import { formText } from '../request-schema.ts';
 import { section } from '../components/page.ts';
 import { table } from '../components/table.ts';
-import { textField, withPath } from '../components/field.ts';
+import { fieldMessage, textField, withPath } from '../components/field.ts';
 import type { FieldFault, TextField } from '../components/field.ts';
 
 export type GrantField = 'name' | 'usd' | 'reason';
@@ -69,7 +69,7 @@ export function emptyGrantForm({ metadata, spec }: Account, nowMs: number): Gran
   return { name, usd: '', reason: '', uid: metadata.uid ?? '', generation: metadata.generation ?? 0 };
 }
 
-/** All errors of the form, in the API's words where the API would refuse it. `usd` may be negative. */
+/** All errors of the form. `usd` may be negative. */
 export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Account): GrantError[] {
   const errors: GrantError[] = [];
   const grants = spec.grants ?? [];
@@ -77,7 +77,7 @@ export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Accoun
   else if (name.length > MAX_NAME_LENGTH)
     errors.push({
       field: 'name',
-      message: `may have at most ${MAX_NAME_LENGTH} characters`,
+      message: `It may have at most ${MAX_NAME_LENGTH} characters`,
     });
   else if (!NAME.test(name))
     errors.push({
@@ -91,11 +91,11 @@ export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Accoun
     errors.push({
       field: 'usd',
       message:
-        'usd must be a decimal such as "250.00" or "-10", ' +
+        'It must be a decimal such as "250.00" or "-10", ' +
         'with at most 9 digits after the point and at most 9000000000 either way',
     });
   if (reason.length > MAX_REASON_LENGTH)
-    errors.push({ field: 'reason', message: `may have at most ${MAX_REASON_LENGTH} characters` });
+    errors.push({ field: 'reason', message: `It may have at most ${MAX_REASON_LENGTH} characters` });
   if (grants.length >= MAX_GRANTS)
     errors.push({
       field: undefined,
@@ -132,10 +132,10 @@ export function grantChange({ uid, generation }: GrantForm, grant: AccountGrant,
 /** The API's refusal as errors of the form's fields. */
 export function errorsOfRefusedGrant(error: AccessError): GrantError[] {
   if (error.fields.length === 0) return [{ field: undefined, message: error.message }];
-  return error.fields.map(({ path, message }) => {
-    const [, field = ''] = /^spec\.grants(?:\[[^\]]*\])?\.?(.*)$/.exec(path) ?? [];
+  return error.fields.map((fault) => {
+    const [, field = ''] = /^spec\.grants(?:\[[^\]]*\])?\.?(.*)$/.exec(fault.path) ?? [];
     const known = (['name', 'usd', 'reason'] as const).find((each) => each === field);
-    return known ? { field: known, message } : { field: undefined, message: withPath({ path, message }) };
+    return known ? { field: known, message: fieldMessage(fault) } : { field: undefined, message: withPath(fault) };
   });
 }
 

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { AccountSpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
+import type { ApiFieldError } from '../access/access.ts';
 import { schemaFaults } from '../queries/schema-faults.ts';
 import { formText, queryText } from '../request-schema.ts';
 import { route } from '../route.ts';
@@ -11,7 +12,7 @@ import { renderMayNotCreateAccount, renderNewAccount } from './new-account-form.
 import type { AccountError, AccountField, AccountForm } from './new-account-form.ts';
 import { accountPath } from '../paths.ts';
 import { nameOf } from '../queries/object-name.ts';
-import { withPath } from '../components/field.ts';
+import { fieldMessage, withPath } from '../components/field.ts';
 import { rightsOf } from '../components/missing-right.ts';
 
 const NEW_ACCOUNT_QUERY = Type.Object({
@@ -113,9 +114,9 @@ function errorsOf(error: AccessError): AccountError[] {
   return [{ field: error.reason === 'AlreadyExists' ? 'name' : undefined, message: error.message }];
 }
 
-function errorAt({ path, message }: { readonly path: string; readonly message: string }): AccountError {
-  const field = CONTROLS.find(([pattern]) => pattern.test(path))?.[1];
-  return { field, message: field === undefined ? withPath({ path, message }) : message };
+function errorAt(error: ApiFieldError): AccountError {
+  const field = CONTROLS.find(([pattern]) => pattern.test(error.path))?.[1];
+  return { field, message: field === undefined ? withPath(error) : fieldMessage(error) };
 }
 
 const CONTROLS: readonly (readonly [RegExp, AccountField])[] = [

@@ -173,7 +173,8 @@ function tiersJson(tiers: readonly ContextTierPrice[]): ContextTierJson[] | null
       }));
 }
 
-function ratesJson(rates: StatedRates | undefined): DecimalsOrNull {
+/** Dollars per million tokens of each class that is stated. */
+export function ratesJson(rates: StatedRates | undefined): DecimalsOrNull {
   return rates ? decimals(namesOf(rates).map((name) => [snake(name), rates[name]])) : null;
 }
 

@@ -2,8 +2,8 @@
  * [P] The price list for programs: `GET /pricing.json`. Decimals are strings, what does not apply is null.
  */
 import { formatDecimal } from '../decimal.ts';
-import { dimensionsJson } from './dimensions.ts';
-import type { DimensionsJson } from './dimensions.ts';
+import { dimensionsJson, ratesJson } from './dimensions.ts';
+import type { DimensionsJson, StatedRates } from './dimensions.ts';
 import { generationUnit } from './dollars.ts';
 import { modelFactsJson } from './model-facts.ts';
 import type { ModelFactsJson } from './model-facts.ts';
@@ -114,11 +114,27 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     cache_write_1h_ratio: byRatio && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
     request_usd: perToken || generationUnit(row) !== 'request' ? null : formatDecimal(row.requestNanoUsd),
     ...dimensionsJson(row.dimensions),
+    ...(perToken &&
+      row.dimensions.usdPerMillion && { usd_per_million: dollarsJson(row, row.dimensions.usdPerMillion) }),
     ...(variesByChannel(row) && { varies_by_channel: true }),
     enabled_groups: row.enabledGroups,
     ...(row.facts ? modelFactsJson(row.facts) : NOT_SERVED),
   };
 }
+
+/** Dollars as the catalog states them; cache writes that it does not state have their defaults. */
+function dollarsJson({ stated }: PricingRow, rates: StatedRates): Readonly<Record<string, string>> {
+  const { input = 0n, cacheWrite5m } = rates;
+  return {
+    ...(stated.cacheWrite5m && { cache_write_5m: formatE18((input * E9 * 5n) / 4n) }),
+    ...(stated.cacheWrite1h && {
+      cache_write_1h: formatE18(cacheWrite5m === undefined ? input * E9 * 2n : (cacheWrite5m * E9 * 8n) / 5n),
+    }),
+    ...ratesJson(rates),
+  };
+}
+
+const E9 = 10n ** 9n;
 
 function variesByChannel({ dimensions: { channelPrices = [], channelRates = [] } }: PricingRow): boolean {
   return channelPrices.length > 0 || channelRates.length > 0;

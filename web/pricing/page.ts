@@ -15,6 +15,8 @@ import type { RankedRow } from './rows.ts';
 export interface PricingSite {
   /** The name of the site: "Model Gateway". */
   readonly title: string;
+  /** undefined: not known. */
+  readonly consoleUrl: string | undefined;
   readonly styleHref: string;
   readonly scriptHref: string;
   readonly iconHref: string;
@@ -38,7 +40,7 @@ export function renderPricingPage(
     { title: 'Pricing', description: 'Models, their vendors, ratios and prices.', up: '' },
     html`${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>`}
       <header>
-        <p class="site"><bdi>${site.title}</bdi></p>
+        ${siteLinks(site, './')}
         <h1>Pricing</h1>
         <p class="lede">
           Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of your key
@@ -65,7 +67,7 @@ export function renderModelPage(
     site,
     { title: modelName, description, up: UP },
     html`<header>
-        <p class="site"><a href="${UP}pricing">Pricing</a> · <bdi>${site.title}</bdi></p>
+        ${siteLinks(site, UP)}
         <h1>${renderModelName(modelName)}</h1>
       </header>
       <main class="prices">${renderModel(list, row, { gatewayUrl })}</main>
@@ -76,6 +78,31 @@ export function renderModelPage(
         </p>
       </footer>`,
   );
+}
+
+/** The page of an address below /pricing/ that has none. `up`: from it to the folder that /pricing is in. */
+export function renderMissingPage(site: PricingSite, up: string): string {
+  return document(
+    site,
+    { title: 'Not found', description: 'There is no such page.', up },
+    html`<header>
+        ${siteLinks(site, up)}
+        <h1>Not found</h1>
+      </header>
+      <main class="prices">
+        <p>There is no model of this name with a price, or it is no longer offered.</p>
+        <p><a href="${up}pricing">All models and prices</a></p>
+      </main>`,
+  );
+}
+
+/** The ways to the gateway's own page, to the price list and to the console. `root`: the folder that /pricing is in. */
+function siteLinks({ title, consoleUrl }: PricingSite, root: string): Html {
+  return html`<nav class="site" aria-label="Site">
+    <a href="${root}"><bdi>${title}</bdi></a> · <a href="${root}pricing">Pricing</a>${
+      consoleUrl === undefined ? NOTHING : html` · <a href="${consoleUrl}">Console</a>`
+    }
+  </nav>`;
 }
 
 interface DocumentHead {

@@ -26,8 +26,8 @@ export interface PricingRow {
   readonly cacheRatioE9: bigint;
   readonly cacheWriteRatioE9: bigint;
   /**
-   * Which of them pages show as prices: cache ratios that the catalog states, and the completion ratio of a model that
-   * generates tokens.
+   * Which of them pages show as prices: ratios that the catalog states, and for a model that generates tokens also the
+   * completion ratio and those of cache writes, whose defaults cost more than input.
    */
   readonly stated: {
     readonly output: boolean;

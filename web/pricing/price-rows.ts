@@ -127,6 +127,7 @@ function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: 
   const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecond, perSecondNanoUsd } = price;
   const { perMinuteNanoUsd, perMillionCharactersNanoUsd } = price;
   const { channelPrices = [], channelRates = [] } = price;
+  const generatesTokens = facts === undefined || facts.endpoints.includes('Chat');
   return {
     modelName: price.name,
     vendor: price.vendor,
@@ -139,10 +140,10 @@ function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: 
     cacheWrite1hRatioE10:
       price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
     stated: {
-      output: facts === undefined || facts.endpoints.includes('Chat'),
+      output: generatesTokens,
       cache: !price.cacheRatioDefaulted,
-      cacheWrite5m: !price.cacheWriteRatioDefaulted,
-      cacheWrite1h: !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,
+      cacheWrite5m: generatesTokens || !price.cacheWriteRatioDefaulted,
+      cacheWrite1h: generatesTokens || !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,
     },
     requestNanoUsd: price.requestNanoUsd,
     figures,

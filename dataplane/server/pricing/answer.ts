@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
 import { pricingJson } from '#web/pricing/json.ts';
 import { homeJson, renderHome } from '#web/home.ts';
-import { renderModelPage, renderPricingPage } from '#web/pricing/page.ts';
+import { renderMissingPage, renderModelPage, renderPricingPage } from '#web/pricing/page.ts';
 import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
 import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
@@ -36,7 +36,7 @@ export interface PricingRequest {
 
 /** Header names are lower case. The body of a 304 is empty. */
 export interface PricingAnswer {
-  readonly status: 200 | 304;
+  readonly status: 200 | 304 | 404;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -92,24 +92,36 @@ export interface PricingOptions {
   readonly limit?: RenderBudget;
 }
 
-type ListOptions = Required<Pick<PricingOptions, 'title' | 'limit'>>;
+interface ListOptions extends Required<Pick<PricingOptions, 'limit'>> {
+  readonly site: PricingSite;
+}
 
 const unlimited: RenderBudget = (render) => render();
 
 /**
- * Returns the response, or undefined if the price list has nothing at the path. Throws too_busy if the render budget is
- * used up.
+ * Returns the response, or undefined if the price list has nothing at the path; browsers get a page that says so. Throws
+ * too_busy if the render budget is used up.
  */
 export function answerPricing(
   request: PricingRequest,
   state: PricedState,
   { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
 ): PricingAnswer | undefined {
+  const site = siteOf(title, consoleUrl);
   if (request.path === '/pricing' || request.path === '/pricing.json')
-    return answerList(request, state, { title, limit });
-  if (request.path === '/') return answerHome(request, { title, consoleUrl });
-  if (request.path.startsWith(MODEL_ROOT)) return answerModel(request, state, { title, limit });
-  const found = findAsset(request.path);
+    return answerList(request, state, { site, limit });
+  if (request.path === '/') return answerHome(request, site);
+  const found = request.path.startsWith(MODEL_ROOT)
+    ? answerModel(request, state, { site, limit })
+    : answerAsset(request);
+  // as at `/`, only browsers get a page
+  if (found || negotiate(request.accept, '/') === 'json') return found;
+  const up = '../'.repeat(request.path.split('/').length - 2);
+  return { status: 404, headers: PAGE_HEADERS, body: Buffer.from(renderMissingPage(site, up)) };
+}
+
+function answerAsset({ path }: PricingRequest): PricingAnswer | undefined {
+  const found = findAsset(path);
   if (!found) return undefined;
   return {
     status: 200,
@@ -122,27 +134,25 @@ export function answerPricing(
   };
 }
 
-function answerHome(
-  { accept, path, origin }: PricingRequest,
-  { title, consoleUrl }: { title: string; consoleUrl: string | undefined },
-): PricingAnswer {
+function answerHome({ accept, path, origin }: PricingRequest, site: PricingSite): PricingAnswer {
+  const { title, consoleUrl } = site;
   if (negotiate(accept, path) === 'json') {
     const body = Buffer.from(JSON.stringify(homeJson({ origin, consoleUrl }, title)));
     return { status: 200, headers: JSON_HEADERS, body };
   }
-  return { status: 200, headers: PAGE_HEADERS, body: Buffer.from(renderHome({ origin, consoleUrl }, siteOf(title))) };
+  return { status: 200, headers: PAGE_HEADERS, body: Buffer.from(renderHome({ origin, consoleUrl }, site)) };
 }
 
 function answerModel(
   { path, origin, ifNoneMatch, group }: PricingRequest,
   state: PricedState,
-  { title, limit }: ListOptions,
+  { site, limit }: ListOptions,
 ): PricingAnswer | undefined {
   const name = decodeName(path.slice(MODEL_ROOT.length));
   const list = visibleList(state, group);
   const row = list.pricing.rows.find(({ modelName }) => modelName === name);
   if (!row) return undefined;
-  const { body, etag } = rendered(limit(() => renderModelPage(list, siteOf(title), row, origin)));
+  const { body, etag } = rendered(limit(() => renderModelPage(list, site, row, origin)));
   const headers = { ...PAGE_HEADERS, etag };
   return matches(ifNoneMatch, etag) ? { status: 304, headers, body: Buffer.alloc(0) } : { status: 200, headers, body };
 }
@@ -183,14 +193,13 @@ function renderJson(list: PriceList): Rendered {
   return cached(cacheOf(list), 'json', () => JSON.stringify(pricingJson(list.pricing)));
 }
 
-function renderPage(search: string, list: PriceList, { title, limit }: ListOptions): Rendered {
+function renderPage(search: string, list: PriceList, { site, limit }: ListOptions): Rendered {
   const parameters = new URLSearchParams(search);
   const query = parsePricingQuery(parameters, list.pricing);
   // the calculator's script requests a few lines of the page
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return rendered(part.markup);
   const cache = cacheOf(list);
-  const site = siteOf(title);
   const render = (): string => {
     const page = (): string => renderPricingPage(list, site, query, cache.ranked);
     // the plain page, which everybody opens, is never refused
@@ -198,12 +207,15 @@ function renderPage(search: string, list: PriceList, { title, limit }: ListOptio
   };
   // free text and counts have too many values to be worth caching
   const cacheable = !query.text && !query.calculation;
-  return cacheable ? cached(cache, `${title} ${queryKey(query)}`, render) : rendered(render());
+  return cacheable
+    ? cached(cache, `${site.title} ${site.consoleUrl ?? ''} ${queryKey(query)}`, render)
+    : rendered(render());
 }
 
-function siteOf(title: string): PricingSite {
+function siteOf(title: string, consoleUrl: string | undefined): PricingSite {
   return {
     title,
+    consoleUrl,
     styleHref: assetHref('pricing.css'),
     scriptHref: assetHref('pricing.js'),
     iconHref: assetHref('icon.svg'),

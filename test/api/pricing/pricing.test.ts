@@ -238,9 +238,9 @@ describe('/pricing/models/{name}', () => {
       pattern(/Endpoints POST \/v1\/chat\/completions POST \/v1\/messages /, /Takes text image Makes text /),
     );
     assert.match(text(page.text), /Context 100K tokens Output limit 4K tokens /);
-    // its catalog states no cache writes
-    assert.match(text(page.text), /Base price group ratio 1 \$2\.50 \$10\.00 \$1\.25 — — /);
-    assert.match(text(page.text), /V&lt;i&gt;P × 2\.5 \$6\.25 \$25\.00 \$3\.125 — — /);
+    // its catalog states no cache writes, which cost 1.25 and 2 times its input
+    assert.match(text(page.text), /Base price group ratio 1 \$2\.50 \$10\.00 \$1\.25 \$3\.125 \$5\.00 /);
+    assert.match(text(page.text), /V&lt;i&gt;P × 2\.5 \$6\.25 \$25\.00 \$3\.125 \$7\.8125 \$12\.50 /);
     assert.match(page.text, new RegExp(`curl &#39;${stack.gateway.url}/v1/chat/completions&#39;`));
     for (const sdk of ['OpenAI', 'Anthropic'])
       for (const language of ['Python', 'TypeScript'])

@@ -246,7 +246,8 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await answered;
     assert.equal(await isTaken(sdkUrl, made), false, 'at once');
     await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
-    await page.getByText('from-browser is switched off').waitFor();
+    // the offer stays for as long as the pointer is on it
+    await page.getByText('from-browser is switched off').hover();
     await admin.inspect('keys-undo');
     await admin.press('Undo');
     await rowOf(page, 'from-browser').getByText('Active', { exact: true }).waitFor();

@@ -100,7 +100,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     await page.getByRole('button', { name: 'Grant credit' }).click();
     await page.getByLabel('Amount in USD').fill('no');
     await grant.click();
-    await page.getByRole('link', { name: /Amount: usd must be a decimal/ }).click();
+    await page.getByRole('link', { name: /Amount: It must be a decimal/ }).click();
     assert.deepEqual(browser.complaints.splice(0), [
       'Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)',
     ]);

@@ -5,6 +5,7 @@ import { describe, it } from 'vitest';
 import { html, NOTHING } from '#web/html.ts';
 import { facts, figures } from '../../../../console/components/facts.ts';
 import { selectFilter } from '../../../../console/components/filters.ts';
+import { fieldMessage } from '../../../../console/components/field.ts';
 import { choiceForm, postForm } from '../../../../console/components/form.ts';
 import { notice } from '../../../../console/components/notice.ts';
 import { olderPager, pager } from '../../../../console/components/pager.ts';
@@ -106,6 +107,17 @@ describe('a choice of a filter', () => {
   it('lets all through if nothing is chosen', () => {
     assert.doesNotMatch(select(''), /selected/);
     assert.match(select(''), /<option value="">All<\/option> *<option value="a" *>Group A<\/option> *<\/select>/);
+  });
+});
+
+describe('an error of the API at its field', () => {
+  it('names the field by its label, and not by its name in manifests', () => {
+    const at = (path: string, message: string) => fieldMessage({ path, message });
+    assert.equal(at('spec.quota.limitUsd', 'limitUsd must be a decimal'), 'It must be a decimal');
+    assert.equal(at('spec.grants[0].usd', 'Invalid value: "a: b": usd must be a decimal'), 'It must be a decimal');
+    assert.equal(at('spec.models[2]', 'models must differ'), 'It must differ');
+    assert.equal(at('spec.quota.limitUsd', 'limitUsdX is unknown'), 'limitUsdX is unknown');
+    assert.equal(at('', 'The account is closed'), 'The account is closed');
   });
 });
 

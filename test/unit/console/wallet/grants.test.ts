@@ -92,10 +92,10 @@ describe('granting credit', () => {
       [{ name: 'welcome' }, /There is a grant called welcome already/],
       [{ name: 'x'.repeat(64) }, /at most 63/],
       [{ usd: '' }, /Enter an amount/],
-      [{ usd: 'lots' }, /usd must be a decimal/],
-      [{ usd: '1e3' }, /usd must be a decimal/],
-      [{ usd: '0.0000000001' }, /usd must be a decimal/],
-      [{ usd: '9000000001' }, /usd must be a decimal/],
+      [{ usd: 'lots' }, /It must be a decimal/],
+      [{ usd: '1e3' }, /It must be a decimal/],
+      [{ usd: '0.0000000001' }, /It must be a decimal/],
+      [{ usd: '9000000001' }, /It must be a decimal/],
       [{ reason: 'x'.repeat(257) }, /at most 256/],
     ] as const) {
       const { status, body } = await stand.post('alice', `${PATH}/grants`, fields(wrong));

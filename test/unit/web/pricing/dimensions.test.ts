@@ -82,6 +82,7 @@ describe('a price in dollars', () => {
         styleHref: 's.css',
         scriptHref: 's.js',
         iconHref: 'i.svg',
+        consoleUrl: undefined,
       },
     );
     const text = page.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');

@@ -79,7 +79,7 @@ describe('/pricing.json', () => {
     });
   });
 
-  test('has null for ratios that the catalog does not state', () => {
+  test('has null for cache ratios that the catalog does not state, and the defaults of cache writes, which cost more', () => {
     const { pricing } = sampleState({
       tokens: [
         ['plain', 'v', '1', '4'],
@@ -93,9 +93,33 @@ describe('/pricing.json', () => {
       row.cache_write_1h_ratio,
     ]);
     assert.deepEqual(ratios, [
-      ['cached', '0.5', null, null],
-      ['plain', null, null, null],
+      ['cached', '0.5', '1.25', '2'],
+      ['plain', null, '1.25', '2'],
     ]);
+  });
+
+  test('has dollars for cache writes that a catalog in dollars does not state', () => {
+    const { pricing } = sampleState({ tokens: [['m', 'v', '1', '4']] });
+    const [row] = pricing.rows;
+    assert.ok(row);
+    const dollars = (usdPerMillion: object, stated = row.stated) =>
+      pricingJson({
+        groups: [],
+        rows: [{ ...row, stated, isInDollars: true, dimensions: { ...row.dimensions, usdPerMillion } }],
+      }).data[0]?.usd_per_million;
+    assert.deepEqual(dollars({ input: 3_000_000_001n, output: 15_000_000_000n }), {
+      cache_write_5m: '3.75000000125',
+      cache_write_1h: '6.000000002',
+      input: '3.000000001',
+      output: '15',
+    });
+    assert.deepEqual(dollars({ input: 3_000_000_000n, cacheWrite5m: 1_000_000_000n }), {
+      cache_write_5m: '1',
+      cache_write_1h: '1.6',
+      input: '3',
+    });
+    const none = { ...row.stated, cacheWrite5m: false, cacheWrite1h: false };
+    assert.deepEqual(dollars({ input: 3_000_000_000n }, none), { input: '3' });
   });
 
   test('an automatic group has members at the ratios that they are paid at, and no ratio of its own', () => {

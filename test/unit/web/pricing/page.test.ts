@@ -11,7 +11,13 @@ import type { Sample } from '../../dataplane/server/pricing/sample.ts';
 import { pageMarkup } from '../../../support/page-markup.ts';
 import { pattern } from '../../../support/pattern.ts';
 
-const SITE = { title: 'Model Gateway', styleHref: 's.css', scriptHref: 's.js', iconHref: 'i.svg' };
+const SITE = {
+  title: 'Model Gateway',
+  styleHref: 's.css',
+  scriptHref: 's.js',
+  iconHref: 'i.svg',
+  consoleUrl: undefined,
+};
 
 function renderExact(state: State, search = ''): string {
   return renderPricingPage(state, SITE, parsePricingQuery(new URLSearchParams(search), state.pricing));
@@ -106,11 +112,12 @@ describe('price page', () => {
     assert.match(textOf(render(state, '?group=smart')), /at the ratio of the member that serves the call/);
   });
 
-  test('shows no cache ratio and no cache price that the catalog does not state', () => {
+  test('shows no cache ratio that the catalog does not state, and the default prices of cache writes', () => {
+    const writes = '; show cache writes5 min write 1.25$2.501 h write 2$4.00';
     const none = sampleState({ tokens: [['m', 'v', '1', '4']], groups: [{ name: 'g' }] });
-    assert.equal(cellsOf(render(none), 'm')[5], '—');
-    const writes = sampleState({ tokens: [['m', 'v', '1', '4', '0.5']], groups: [{ name: 'g' }] });
-    assert.equal(cellsOf(render(writes), 'm')[5], '0.5$1.00 cached');
+    assert.equal(cellsOf(render(none), 'm')[5], `—— cached${writes}`);
+    const read = sampleState({ tokens: [['m', 'v', '1', '4', '0.5']], groups: [{ name: 'g' }] });
+    assert.equal(cellsOf(render(read), 'm')[5], `0.5$1.00 cached${writes}`);
   });
 
   test('shows models of one use only, each marked with its uses', () => {

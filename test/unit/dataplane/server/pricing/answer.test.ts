@@ -39,6 +39,41 @@ describe('price list over HTTP', () => {
     }
   });
 
+  test('an address without a page is a page for browsers, which leads on, and an error for programs', () => {
+    const at = (path: string, accept: string | undefined) =>
+      answerPricing({ path, search: '', accept, ifNoneMatch: undefined }, state);
+    for (const [path, up] of [
+      ['/pricing/models/nope', '../../'],
+      ['/pricing/models/%ff', '../../'],
+      ['/pricing/nope', '../'],
+    ] as const) {
+      const page = at(path, 'text/html,application/xhtml+xml,*/*;q=0.8');
+      assert.ok(page);
+      assert.equal(page.status, 404);
+      assert.equal(page.headers['content-security-policy'], CONTENT_SECURITY_POLICY);
+      assert.ok(page.body.toString().includes(`<a href="${up}pricing">All models and prices</a>`), path);
+      for (const accept of [undefined, '*/*', 'application/json']) assert.equal(at(path, accept), undefined);
+    }
+  });
+
+  test('pages lead to the gateway’s own page, to the prices, and to the console if it is known', () => {
+    const model = `/pricing/models/${encodeURIComponent(state.pricing.rows[0]?.modelName ?? '')}`;
+    for (const [path, root] of [
+      ['/pricing', './'],
+      [model, '../../'],
+      ['/pricing/models/nope', '../../'],
+    ] as const) {
+      const site = (consoleUrl?: string) => {
+        const request = { path, search: '', accept: 'text/html', ifNoneMatch: undefined };
+        const page = answerPricing(request, state, { consoleUrl })?.body.toString() ?? '';
+        return /<nav class="site"[\s\S]*?<\/nav>/.exec(page)?.[0] ?? '';
+      };
+      assert.ok(site().includes(`<a href="${root}"><bdi>Model Gateway</bdi></a> · <a href="${root}pricing">`), path);
+      assert.doesNotMatch(site(), /Console/);
+      assert.match(site('https://console.example/'), /<a href="https:\/\/console\.example\/">Console<\/a>/);
+    }
+  });
+
   test('what the client has is not sent again, until it changes', () => {
     for (const path of ['/pricing', '/pricing.json']) {
       const { etag = '' } = ask(path).headers;
