@@ -73,6 +73,8 @@ export class RealtimeSession {
   /** The gateway's own change of the session, of which the client is not told. */
   #ownChange: string | undefined;
   #isEnding = false;
+  /** The ledger could not be reached: what comes from then on is billed by the settlement alone. */
+  #isUnrecorded = false;
   #isFinished = false;
   #isClientGone = false;
   /** Whether a message of the provider is on its way to the client. */
@@ -203,7 +205,10 @@ export class RealtimeSession {
     this.#quiet.resolve();
   }
 
-  /** Passes a message on once what it says is recorded. One whose record fails ends the session, and is passed on. */
+  /**
+   * Passes a message on once what it says is recorded. One whose record fails ends the session; it is kept back where the
+   * ledger cannot be reached, since a process that dies before it can be reached bills only what is recorded.
+   */
   async #relay(event: ServerEvent, message: Uint8Array): Promise<void> {
     const isOver = this.#isEnding;
     let relayed: Uint8Array | undefined = message;
@@ -211,11 +216,12 @@ export class RealtimeSession {
       relayed = this.#rewrite(event, message);
       await this.#record(event);
     } catch (error) {
+      if (error instanceof LedgerUnavailable) this.#isUnrecorded = true;
       this.#fail(error);
     }
     this.#parts.record.firstByteAt ??= this.#deps.clock.monotonicMs();
     // of a session that is over, the client gets the ends of responses, which are billed
-    const isWanted = !isOver || event.kind === 'ResponseEnded';
+    const isWanted = !this.#isUnrecorded && (!isOver || event.kind === 'ResponseEnded');
     if (relayed && isWanted && !this.#isClientGone) {
       const sent = this.#send(relayed);
       if (!this.#isEnding) await sent;
