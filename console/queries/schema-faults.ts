@@ -1,5 +1,5 @@
 /** [P] Checks an object as the API server would before it is sent, so that a form shows all errors at once. */
-import { isJsonObject, parseJson } from '#crds/json.ts';
+import { isJsonObject, toJson } from '#crds/json.ts';
 import { formatPath } from '#crds/field-path.ts';
 import { admit } from '#crds/schema.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -15,7 +15,7 @@ export function schemaFaults(
 ): ApiFieldError[] {
   const schema = schemas.get(kind);
   if (!schema) throw new Error(`no schema of ${kind}`);
-  const object = parseJson(JSON.stringify({ apiVersion: API_VERSION, kind, metadata: { namespace, name }, spec }));
+  const object = toJson({ apiVersion: API_VERSION, kind, metadata: { namespace, name }, spec });
   if (!isJsonObject(object)) throw new Error('an object is not JSON');
   return admit(schema, object).errors.map(({ segments, message }) => ({ path: formatPath(segments), message }));
 }

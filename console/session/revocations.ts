@@ -4,7 +4,7 @@
  * first, and revokes every session that began as early: it makes room by ending more sessions, never fewer.
  */
 import { hash } from 'node:crypto';
-import { isJsonObject, parseJson } from '#crds/json.ts';
+import { isJsonObject, itemsOf, parseJson } from '#crds/json.ts';
 import type { Json } from '#crds/json.ts';
 import { createMutex } from '#runtime/mutex.ts';
 import type { SharedState } from '../access/shared-state.ts';
@@ -156,7 +156,7 @@ function parseList(text: string): { readonly upToMs: number; readonly tokens: re
   const list = parseJson(text);
   if (!isJsonObject(list)) return { upToMs: 0, tokens: [] };
   const { upToMs = 0, tokens = [] } = list;
-  return { upToMs: msOf(upToMs), tokens: listOf(tokens).flatMap((each) => tokenEntry(listOf(each))) };
+  return { upToMs: msOf(upToMs), tokens: itemsOf(tokens).flatMap((each) => tokenEntry(itemsOf(each))) };
 }
 
 function tokenEntry([token = null, upToMs = null, begun = null]: readonly Json[]): TokenEntry[] {
@@ -165,16 +165,12 @@ function tokenEntry([token = null, upToMs = null, begun = null]: readonly Json[]
     [
       token,
       msOf(upToMs),
-      listOf(begun).flatMap((each): BegunEntry[] => {
-        const [id = null, begunMs = null] = listOf(each);
+      itemsOf(begun).flatMap((each): BegunEntry[] => {
+        const [id = null, begunMs = null] = itemsOf(each);
         return typeof id === 'string' ? [[id, msOf(begunMs)]] : [];
       }),
     ],
   ];
-}
-
-function listOf(value: Json): readonly Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function msOf(value: Json): number {

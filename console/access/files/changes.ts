@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonObject, toJson } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
@@ -78,7 +78,7 @@ export async function createManifest<K extends Kind>(changes: FolderChanges, wis
   if (findObject(source.resources, kind, ref))
     throw new AccessError('AlreadyExists', `${kind} ${namespace}/${name} exists already.`);
   const schema = schemaOf(changes, kind);
-  const manifest = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec: jsonOf(spec) };
+  const manifest = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec: toJson(spec) };
   assertAdmitted(schema, manifest);
   const text = newManifest(withoutDefaults(schema, manifest));
   const [parsed, ...more] = parseDocuments(text, { kinds: changes.kinds, defaultNamespace: source.gatewayNamespace });
@@ -101,11 +101,11 @@ export async function changeManifest<K extends Kind>(changes: FolderChanges, wis
     );
   const place = placeOf(changes, object);
   const before = readManifest(place);
-  const wanted = wantedManifest(object, before, jsonOf(change.patch));
+  const wanted = wantedManifest(object, before, toJson(change.patch));
   if (isDeepStrictEqual(before, wanted)) return object;
   const schema = schemaOf(changes, kind);
   assertAdmitted(schema, wanted);
-  const old = jsonOf(object);
+  const old = toJson(object);
   const { errors } = admit(schema, wanted, isJsonObject(old) ? old : undefined);
   const fields = errors.map(({ path, message }) => ({ path, message }));
   if (fields.length > 0)
@@ -146,7 +146,7 @@ async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void>
 /** Leaves out what the object has already, defaults included, so that the file gets no redundant line. */
 function wantedManifest({ metadata, spec }: Resource, before: JsonObject, patch: Json): JsonObject {
   const { labels = {}, annotations = {} } = metadata;
-  const present = { metadata: { labels, annotations }, spec: jsonOf(spec) };
+  const present = { metadata: { labels, annotations }, spec: toJson(spec) };
   const patched = mergePatch(before, effectivePatch(present, patch) ?? {});
   const wanted = asWritten(patched, present, before);
   if (isJsonObject(wanted)) return wanted;
@@ -207,10 +207,4 @@ function fileNames(kind: Kind, { namespace, name }: ObjectRef): string[] {
   const withKind = `${stem}-${kind.toLowerCase()}`;
   const numbered = Array.from({ length: MOST_FILE_NAMES }, (_, index) => `${withKind}-${index + 2}`);
   return [stem, withKind, ...numbered].map((each) => `${each}.yaml`);
-}
-
-/** The value as JSON: without undefined fields. */
-function jsonOf(value: unknown): Json {
-  const json: Json = JSON.parse(JSON.stringify(value));
-  return json;
 }

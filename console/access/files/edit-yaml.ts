@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAlias, isCollection, isMap, isNode, isPair, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Document, Node, Pair, ToStringOptions, YAMLMap, YAMLSeq } from 'yaml';
-import { isJsonObject, parseJson } from '#crds/json.ts';
+import { isJsonArray, isJsonObject, parseJson } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 
 /** Why a text cannot be edited, with the offset of the problem. */
@@ -69,7 +69,7 @@ interface Edit {
 function editNode(edit: Edit, node: YAMLMap | YAMLSeq, wanted: Json): void {
   const present = jsonOf(edit, node);
   if (isMap(node) && isJsonObject(present) && isJsonObject(wanted)) editMap(edit, node, { present, wanted });
-  else if (isSeq(node) && isList(present) && isList(wanted)) editList(edit, node, { present, wanted });
+  else if (isSeq(node) && isJsonArray(present) && isJsonArray(wanted)) editList(edit, node, { present, wanted });
   bracketIfEmpty(node);
 }
 
@@ -200,7 +200,7 @@ function preformatted(comment: string | null | undefined): string[] {
 }
 
 function isSameKind(node: unknown, wanted: Json): node is YAMLMap | YAMLSeq {
-  return (isMap(node) && isJsonObject(wanted)) || (isSeq(node) && isList(wanted));
+  return (isMap(node) && isJsonObject(wanted)) || (isSeq(node) && isJsonArray(wanted));
 }
 
 /** Refuses to edit a part that an alias repeats. */
@@ -220,8 +220,4 @@ function jsonOf({ document }: Edit, node: Node): Json {
 
 function isEmpty(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /** [P] JSON merge patches (RFC 7386), and what of them changes anything. */
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonArray, isJsonObject } from '#crds/json.ts';
 import type { Json } from '#crds/json.ts';
 
 /** Applies the patch to a value. */
@@ -27,12 +27,12 @@ export function effectivePatch(target: Json | undefined, patch: Json): Json | un
 }
 
 /**
- * The value as an author would write it who has written `written` for `present`, which has the defaults: what is the
- * same stays as written, also in entries of lists, which are found by their names.
+ * Leaves out of a value the defaults that its file leaves out. `present` is the object before the change, with defaults;
+ * `written` is the same as the file has it. Entries of lists are matched by name.
  */
 export function asWritten(value: Json, present: Json | undefined, written: Json | undefined): Json | undefined {
   if (isDeepStrictEqual(value, present)) return written;
-  if (isList(value) && isList(present) && isList(written))
+  if (isJsonArray(value) && isJsonArray(present) && isJsonArray(written))
     return value.map((item) => {
       const index = present.findIndex((each) => isSameEntry(each, item));
       return (index === -1 ? item : asWritten(item, present[index], written[index])) ?? item;
@@ -51,8 +51,4 @@ function isSameEntry(a: Json, b: Json): boolean {
   return isJsonObject(a) && isJsonObject(b)
     ? a['name'] !== undefined && a['name'] === b['name']
     : isDeepStrictEqual(a, b);
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }
