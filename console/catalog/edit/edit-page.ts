@@ -20,7 +20,7 @@ export interface FormPart {
   /** Its heading; undefined: the form has only this part. */
   readonly title?: string;
   readonly place: Place;
-  readonly root: SchemaField;
+  readonly fields: readonly SchemaField[];
 }
 
 export interface EditView {
@@ -40,7 +40,7 @@ export interface EditView {
   /** undefined: it was not asked for, or there are errors. */
   readonly preview: Html | undefined;
   readonly done: string | undefined;
-  /** Why the person cannot save it here; undefined: they can. */
+  /** The permission that saving takes; undefined: the person has it. */
   readonly missing: Html | undefined;
 }
 
@@ -75,13 +75,13 @@ export function nameField(value: string, errors: readonly FieldFault[]): Html {
   });
 }
 
-function renderPart({ title, place, root }: FormPart, errors: readonly FieldFault[]): Html {
-  const fields = renderSchemaFields(root.kind === 'Object' ? root.fields : [], { errors, usual: place.usual });
+function renderPart({ title, place, fields }: FormPart, errors: readonly FieldFault[]): Html {
+  const body = renderSchemaFields(fields, { errors, usual: place.usual });
   return title === undefined
-    ? fields
+    ? body
     : html`<fieldset class="schema-object">
         <legend>${title}</legend>
-        ${fields}
+        ${body}
       </fieldset>`;
 }
 
@@ -98,6 +98,6 @@ function renderActions({ preview, missing, place, errors }: EditView): Html {
 
 function labelIn(parts: readonly FormPart[], name: string): string {
   if (name === NAME_FIELD) return 'Name';
-  const fields = parts.map(({ root }) => root);
-  return fieldAt(fields, name)?.label ?? name;
+  const all = parts.flatMap(({ fields }) => fields);
+  return fieldAt(all, name)?.label ?? name;
 }

@@ -5,8 +5,7 @@ import type { JsonObject } from '#crds/json.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../../access/access.ts';
-import type { ApiFieldError, ObjectRef } from '../../access/access.ts';
-import { withPath } from '../../components/field.ts';
+import type { ApiFieldError } from '../../access/access.ts';
 import type { FieldFault } from '../../components/field.ts';
 import { renderMissingRight, rightsOf } from '../../components/missing-right.ts';
 import { editPath, withParameters } from '../../paths.ts';
@@ -18,14 +17,14 @@ import { translateEdits } from '../compute-change.ts';
 import type { EditedObject } from '../compute-change.ts';
 import { checkEdit, mergePatchTo, patchOf } from './edited-object.ts';
 import { editPage, NAME_FIELD, nameField } from './edit-page.ts';
-import { fieldAt, fieldOf, readValue } from './fields.ts';
-import type { Posted } from './fields.ts';
+import { faultOf, fieldsOf, readValue } from './fields.ts';
+import type { Posted, SchemaField } from './fields.ts';
 import { indexOf, partOf, pathOf, PLACES, schemaOf, specOf, withPart } from './places.ts';
 import type { Place } from './places.ts';
 import { changeEntries } from './list-buttons.ts';
 import { previewOf } from './preview-of.ts';
 
-/** `object`: its name; absent: it is new. `entry`: the one of its list that is edited; absent: it is new. */
+/** `object`: the name of the object, and `entry`: that of an entry in its list; where one is absent, it is a new one. */
 const EDIT_QUERY = Type.Object({ object: queryText(), entry: queryText(), done: queryText() });
 /** Named by the paths of the schema's fields. */
 const EDIT_FORM = Type.Record(Type.String(), Type.String());
@@ -85,7 +84,7 @@ async function postForm(request: PostRequest, place: Place): Promise<HandlerResu
     const errors = errorsOf(checked.faults, request, { target, typed });
     return formPage(request, { target, typed }, { errors, status: 422 });
   }
-  if (posted.get('do') === 'save') return save(request, { target, typed, spec });
+  if (posted.get('do') === 'save') return save(request, { target, typed, spec, object: checked.object });
   const edits = translateEdits([checked.object], {
     ...request.deps,
     resources: request.deps.resources(),
@@ -104,14 +103,18 @@ async function postForm(request: PostRequest, place: Place): Promise<HandlerResu
   return formPage(request, { target, typed }, { ...NO_OUTCOME, preview });
 }
 
+interface Saved extends Draft {
+  /** As typed, and with its defaults. */
+  readonly spec: JsonObject;
+  readonly object: EditedObject;
+}
+
 /** Saves what was previewed, or shows the form again with the reason why not. */
-async function save(
-  request: PostRequest,
-  { target, typed, spec }: Draft & { readonly spec: JsonObject },
-): Promise<HandlerResult> {
+async function save(request: PostRequest, saved: Saved): Promise<HandlerResult> {
+  const { target, typed } = saved;
   const { place } = target;
   try {
-    await write(request, { target, name: typed.name, spec });
+    await write(request, saved);
   } catch (error) {
     const status = error instanceof AccessError ? STATUS[error.reason] : undefined;
     if (!(error instanceof AccessError) || status === undefined) throw error;
@@ -122,21 +125,13 @@ async function save(
   return { redirect: withParameters(`/edit/${place.id}`, { ...names, done: 'saved' }) };
 }
 
-interface Written {
-  readonly target: Target;
-  readonly name: string;
-  readonly spec: JsonObject;
-}
-
-async function write(
-  request: PostRequest,
-  { target: { place, live, spec: before }, name, spec }: Written,
-): Promise<void> {
-  const { person, form, deps } = request;
-  const ref = { namespace: deps.gatewayNamespace, name };
-  if (!live) return createObject(request, { place, ref, spec });
-  const patch = { spec: mergePatchTo(before, spec) };
-  await person.change(place.kind, ref, { uid: form['uid'] ?? '', generation: Number(form['generation']), patch });
+async function write({ person, form, deps }: PostRequest, { target, typed, spec, object }: Saved): Promise<void> {
+  const { place, live, spec: before } = target;
+  const ref = { namespace: deps.gatewayNamespace, name: typed.name };
+  if (live) {
+    const patch = { spec: mergePatchTo(before, spec) };
+    await person.change(place.kind, ref, { uid: form['uid'] ?? '', generation: Number(form['generation']), patch });
+  } else await person.create(place.kind, ref, object.spec);
 }
 
 const CHANGED_MEANWHILE =
@@ -146,16 +141,6 @@ function errorsOfRefusal(error: AccessError, request: PostRequest, draft: Draft)
   if (error.fields.length > 0) return errorsOf(error.fields, request, draft);
   if (error.reason === 'Conflict') return [{ field: undefined, message: CHANGED_MEANWHILE }];
   return [{ field: error.reason === 'AlreadyExists' ? NAME_FIELD : undefined, message: error.message }];
-}
-
-/** The schemas have checked the spec. */
-async function createObject(
-  { person, deps }: Pick<PageRequest, 'person' | 'deps'>,
-  { place: { kind }, ref, spec }: { readonly place: Place; readonly ref: ObjectRef; readonly spec: JsonObject },
-): Promise<void> {
-  const checked = await checkEdit({ kind, ref, spec }, deps);
-  if ('faults' in checked) throw new AccessError('Invalid', 'The object is invalid.', { fields: checked.faults });
-  await person.create(kind, ref, checked.object.spec);
 }
 
 /** Rejects with NotFound or Forbidden. */
@@ -194,9 +179,7 @@ function readTyped(request: EditRequest, target: Target, posted: Posted): Typed 
 
 /** The schema of the form, and the path of its fields. */
 function formOf({ deps }: Pick<PageRequest, 'deps'>, { place, live, spec, index }: Target) {
-  const schema = deps.schemas.get(place.kind);
-  if (!schema) throw new Error(`no schema of ${place.kind}`);
-  return { node: schemaOf(place, schema, live === undefined), path: pathOf(place, spec, index) };
+  return { node: schemaOf(deps.schemas, place, live === undefined), path: pathOf(place, spec, index) };
 }
 
 interface Draft {
@@ -204,20 +187,18 @@ interface Draft {
   readonly typed: Typed;
 }
 
-function rootOf(request: Pick<PageRequest, 'deps'>, { target, typed }: Draft) {
+function shownFields(request: Pick<PageRequest, 'deps'>, { target, typed }: Draft): SchemaField[] {
   const { node, path } = formOf(request, target);
-  return fieldOf(node, typed.part, { path, label: target.place.noun, required: true });
+  return fieldsOf(node, typed.part, path);
 }
 
-/** Beside the fields that the form has, and of the whole form otherwise. */
 function errorsOf(faults: readonly ApiFieldError[], request: Pick<PageRequest, 'deps'>, draft: Draft): FieldFault[] {
-  const root = rootOf(request, draft);
-  const fields = root.kind === 'Object' ? root.fields : [];
-  return faults.map(({ path, message }) => {
-    if (path === NAME_FIELD && !draft.target.live) return { field: NAME_FIELD, message };
-    const field = fieldAt(fields, path);
-    return { field: field?.name, message: field?.name === path ? message : withPath({ path, message }) };
-  });
+  const fields = shownFields(request, draft);
+  return faults.map((fault) =>
+    fault.path === NAME_FIELD && !draft.target.live
+      ? { field: NAME_FIELD, message: fault.message }
+      : faultOf(fields, fault),
+  );
 }
 
 async function formPage(request: EditRequest, draft: Draft, outcome: Outcome): Promise<HandlerResult> {
@@ -235,9 +216,9 @@ async function formPage(request: EditRequest, draft: Draft, outcome: Outcome): P
     csrf,
     hidden: { uid, generation },
     head: live ? NOTHING : nameField(typed.name, outcome.errors),
-    parts: [{ place, root: rootOf(request, draft) }],
+    parts: [{ place, fields: shownFields(request, draft) }],
     preview: outcome.preview,
-    done: query.done === 'saved' ? `Saved. It is in force on all proxies within seconds.` : undefined,
+    done: query.done === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined,
     missing: await missingRight(request, target),
   });
 }

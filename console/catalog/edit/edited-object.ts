@@ -1,6 +1,6 @@
 /** [P] An object as a form would leave it: checked as the API server would, and as patches and manifests to copy. */
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonArray, isJsonObject, itemsOf } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import { objectsOf } from '#objects/resources.ts';
@@ -83,7 +83,7 @@ function entryPatch(
   list: 'models' | 'channels',
   { before, after, index }: Pick<PatchOf, 'after' | 'index'> & { readonly before: JsonObject },
 ): Json {
-  const [entries, wanted] = [listOf(before[list]), listOf(after[list])];
+  const [entries, wanted] = [itemsOf(before[list]), itemsOf(after[list])];
   if (index === undefined) return [{ op: 'add', path: `/spec/${list}/-`, value: wanted.at(-1) ?? null }];
   const entry = entries[index];
   const path = `/spec/${list}/${index}`;
@@ -112,16 +112,12 @@ export function changedValues(before: Json | undefined, after: Json | undefined)
 
 function leavesOf(value: Json | undefined, path = ''): Map<string, string> {
   if (value === undefined) return new Map();
-  const below: readonly (readonly [string, Json])[] = Array.isArray(value)
-    ? value.map((item: Json, index): [string, Json] => [`${path}[${index}]`, item])
+  const below: readonly (readonly [string, Json])[] = isJsonArray(value)
+    ? value.map((item, index): [string, Json] => [`${path}[${index}]`, item])
     : isJsonObject(value)
       ? Object.entries(value).map(([name, each]) => [path === '' ? name : `${path}.${name}`, each])
       : [];
   if (below.length === 0)
     return path === '' ? new Map() : new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
   return new Map(below.flatMap(([name, each]) => [...leavesOf(each, name)]));
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
 }

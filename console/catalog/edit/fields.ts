@@ -1,10 +1,12 @@
-/** [P] The fields of a form over a schema: built from a value to be shown, and read back from what was posted. */
+/** [P] Form fields generated from a schema: made from a value, and parsed from what was posted. */
 import { isDeepStrictEqual } from 'node:util';
 import { formatPath } from '#crds/field-path.ts';
 import type { FieldPath } from '#crds/field-path.ts';
-import { isJsonObject } from '#crds/json.ts';
+import { isJsonObject, itemsOf } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 import type { SchemaNode } from '#crds/kind-schema.ts';
+import { withPath } from '../../components/field.ts';
+import type { FieldFault } from '../../components/field.ts';
 
 interface Common {
   /** The posted name: the path as errors of the API have it, "spec.models[0].name". */
@@ -16,21 +18,30 @@ interface Common {
   readonly isSet: boolean;
 }
 
-export type SchemaField = Common &
-  (
-    | { readonly kind: 'Text'; readonly value: string; readonly isNumber: boolean }
-    | {
-        readonly kind: 'Choice';
-        readonly value: string;
-        readonly options: readonly string[];
-        readonly byDefault: string;
-      }
-    | { readonly kind: 'Set'; readonly values: readonly string[]; readonly options: readonly string[] }
-    /** A list of texts, or a map as "name=value": one a line. */
-    | { readonly kind: 'Lines'; readonly value: string; readonly isMap: boolean }
-    | { readonly kind: 'Object'; readonly fields: readonly SchemaField[]; readonly mayBeEmpty: boolean }
-    | { readonly kind: 'List'; readonly items: readonly SchemaField[]; readonly itemLabel: string }
-  );
+/** An object with fields of its own. */
+export interface ObjectField extends Common {
+  readonly kind: 'Object';
+  readonly fields: readonly SchemaField[];
+  /** {} is a value: a selector of everything. */
+  readonly mayBeEmpty: boolean;
+}
+
+export type SchemaField =
+  | ObjectField
+  | (Common &
+      (
+        | { readonly kind: 'Text'; readonly value: string; readonly isNumber: boolean }
+        | {
+            readonly kind: 'Choice';
+            readonly value: string;
+            readonly options: readonly string[];
+            readonly byDefault: string;
+          }
+        | { readonly kind: 'Set'; readonly values: readonly string[]; readonly options: readonly string[] }
+        /** A list of texts, or a map as "name=value": one per line. */
+        | { readonly kind: 'Lines'; readonly value: string; readonly isMap: boolean }
+        | { readonly kind: 'List'; readonly items: readonly ObjectField[]; readonly itemLabel: string }
+      ));
 
 interface Place {
   readonly path: FieldPath;
@@ -38,50 +49,8 @@ interface Place {
   readonly required: boolean;
 }
 
-/** The field of a value, with all fields below it. */
-export function fieldOf(node: SchemaNode, value: Json | undefined, { path, label, required }: Place): SchemaField {
-  const isSet = value !== undefined && !isDeepStrictEqual(value, node.default);
-  const common = { name: formatPath(path), label, hint: node.description ?? '', required, isSet };
-  if (node.type === 'object') {
-    if (!node.properties) return { ...common, kind: 'Lines', value: linesOfMap(value), isMap: true };
-    const fields = propertiesOf(node, value, path);
-    const isOwn = value !== undefined && (mayBeEmpty(path) || fields.some((field) => field.isSet));
-    return { ...common, isSet: isOwn, kind: 'Object', fields, mayBeEmpty: mayBeEmpty(path) };
-  }
-  if (node.type === 'array') return { ...common, ...listFieldOf(node, value, { path, label }) };
-  const options = optionsOf(node);
-  return options
-    ? { ...common, kind: 'Choice', value: textOf(value), options, byDefault: textOf(node.default) }
-    : { ...common, kind: 'Text', value: textOf(value), isNumber: node.type === 'integer' };
-}
-
-type ListField = Extract<SchemaField, { readonly kind: 'Set' | 'Lines' | 'List' }>;
-
-function listFieldOf(
-  node: SchemaNode,
-  value: Json | undefined,
-  { path, label }: Pick<Place, 'path' | 'label'>,
-): DistributiveOmit<ListField, keyof Common> {
-  const { items } = node;
-  const list = listOf(value ?? node.default);
-  if (items?.enum) return { kind: 'Set', values: list.map(textOf), options: items.enum };
-  if (items?.type !== 'object') return { kind: 'Lines', value: list.map(textOf).join('\n'), isMap: false };
-  const itemLabel = singular(label);
-  const fields = list.map((item, index) =>
-    fieldOf(items, item, { path: [...path, index], label: `${itemLabel} ${index + 1}`, required: true }),
-  );
-  return { kind: 'List', items: fields, itemLabel };
-}
-
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
-function optionsOf({ type, enum: values }: SchemaNode): readonly string[] | undefined {
-  return type === 'boolean' ? BOOLEANS : values;
-}
-
-const BOOLEANS = ['true', 'false'];
-
-function propertiesOf(
+/** The fields of an object of this schema, with all fields below them. */
+export function fieldsOf(
   { properties = {}, required = [] }: SchemaNode,
   value: Json | undefined,
   path: FieldPath,
@@ -92,12 +61,52 @@ function propertiesOf(
   );
 }
 
-/** Whether {} says something: a selector of everything. */
-function mayBeEmpty(path: FieldPath): boolean {
-  return String(path.at(-1)).toLowerCase().endsWith('selector');
+function fieldOf(node: SchemaNode, value: Json | undefined, place: Place): SchemaField {
+  if (node.type === 'object' && node.properties) return objectFieldOf(node, value, place);
+  const common = commonOf(node, value, place);
+  if (node.type === 'object') return { ...common, kind: 'Lines', value: linesOfMap(value), isMap: true };
+  if (node.type === 'array') return { ...common, ...listFieldOf(node, value, place) };
+  const options = node.type === 'boolean' ? BOOLEANS : node.enum;
+  return options
+    ? { ...common, kind: 'Choice', value: textOf(value), options, byDefault: textOf(node.default) }
+    : { ...common, kind: 'Text', value: textOf(value), isNumber: node.type === 'integer' };
 }
 
-/** Reads the value of the schema's node at the path; undefined: nothing was typed. Texts that are no numbers stay. */
+function commonOf(node: SchemaNode, value: Json | undefined, { path, label, required }: Place): Common {
+  const isSet = value !== undefined && !isDeepStrictEqual(value, node.default);
+  return { name: formatPath(path), label, hint: node.description ?? '', required, isSet };
+}
+
+function objectFieldOf(node: SchemaNode, value: Json | undefined, place: Place): ObjectField {
+  const fields = fieldsOf(node, value, place.path);
+  const mayBeEmpty = String(place.path.at(-1)).toLowerCase().endsWith('selector');
+  const isSet = value !== undefined && (mayBeEmpty || fields.some((field) => field.isSet));
+  return { ...commonOf(node, value, place), isSet, kind: 'Object', fields, mayBeEmpty };
+}
+
+type ListField = Extract<SchemaField, { readonly kind: 'Set' | 'Lines' | 'List' }>;
+
+function listFieldOf(
+  node: SchemaNode,
+  value: Json | undefined,
+  { path, label }: Pick<Place, 'path' | 'label'>,
+): DistributiveOmit<ListField, keyof Common> {
+  const { items } = node;
+  const list = itemsOf(value ?? node.default);
+  if (items?.enum) return { kind: 'Set', values: list.map(textOf), options: items.enum };
+  if (items?.type !== 'object') return { kind: 'Lines', value: list.map(textOf).join('\n'), isMap: false };
+  const itemLabel = singular(label);
+  const fields = list.map((item, index) =>
+    objectFieldOf(items, item, { path: [...path, index], label: `${itemLabel} ${index + 1}`, required: true }),
+  );
+  return { kind: 'List', items: fields, itemLabel };
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+const BOOLEANS = ['true', 'false'];
+
+/** Parses what was posted of a value; undefined: nothing was typed. A text in place of a number stays a text. */
 export function readValue(node: SchemaNode, path: FieldPath, posted: Posted): Json | undefined {
   const name = formatPath(path);
   if (node.type === 'array') return readList(node, path, posted);
@@ -115,7 +124,7 @@ function readList(node: SchemaNode, path: FieldPath, posted: Posted): Json | und
       ? indexesOf(name, posted).map((index) => readObject(items, [...path, index], posted) ?? {})
       : lines(posted.get(name)).map((line) => scalarOf(items, line) ?? line);
   // a set without a choice is an error where the schema has a default that would take its place
-  return list.length === 0 && !(items.enum && listOf(node.default).length > 0) ? undefined : list;
+  return list.length === 0 && !(items.enum && itemsOf(node.default).length > 0) ? undefined : list;
 }
 
 /** What was posted, by name. */
@@ -182,10 +191,6 @@ function lines(text = ''): string[] {
     .filter((line) => line !== '');
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
-}
-
 function textOf(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -208,12 +213,24 @@ function singular(label: string): string {
   return label.endsWith('s') ? label.slice(0, -1) : label;
 }
 
-/** The first field, among these and all below them, that a path belongs to: the one with the longest name. */
+/** Ties an error of the API to the field that it is about, or to the nearest one above; otherwise to the whole form. */
+export function faultOf(
+  fields: readonly SchemaField[],
+  { path, message }: { readonly path: string; readonly message: string },
+): FieldFault {
+  const field = fieldAt(fields, path);
+  return { field: field?.name, message: field?.name === path ? message : withPath({ path, message }) };
+}
+
+/** The field of a path, or the nearest one above; undefined: no field contains it. */
 export function fieldAt(fields: readonly SchemaField[], path: string): SchemaField | undefined {
-  const own = fields.find(
-    ({ name }) => path === name || (path.startsWith(name) && /^[.[]/.test(path.slice(name.length))),
-  );
+  const own = fields.find(({ name }) => isAtOrBelow(path, name));
   if (!own) return undefined;
   const below = own.kind === 'Object' ? own.fields : own.kind === 'List' ? own.items : [];
   return fieldAt(below, path) ?? own;
+}
+
+/** Whether a path is that of a field, or of something in it. */
+export function isAtOrBelow(path: string, name: string): boolean {
+  return path === name || (path.startsWith(name) && /^[.[]/.test(path.slice(name.length)));
 }

@@ -1,4 +1,4 @@
-/** [P] The buttons of a form that add an entry to a list or remove one: they are posted and show the form again. */
+/** [P] Applies a form's Add and Remove buttons, which are posted, to what was posted with them. */
 import { presenceName } from './fields.ts';
 import type { Posted } from './fields.ts';
 

@@ -1,8 +1,8 @@
 /** The form that adds a model with its price: an entry of a route, and one of a catalog. */
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
-import { isJsonObject } from '#crds/json.ts';
-import type { Json, JsonObject } from '#crds/json.ts';
+import { isJsonObject, itemsOf } from '#crds/json.ts';
+import type { JsonObject } from '#crds/json.ts';
 import type { SchemaNode } from '#crds/kind-schema.ts';
 import type { ModelRoute, PriceCatalog } from '#crds/types.gen.ts';
 import { compareText } from '#web/compare-text.ts';
@@ -10,7 +10,7 @@ import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../../access/access.ts';
 import type { ApiFieldError } from '../../access/access.ts';
-import { selectField, textField, withPath } from '../../components/field.ts';
+import { selectField, textField } from '../../components/field.ts';
 import type { FieldFault } from '../../components/field.ts';
 import { renderMissingRight, rightsOf } from '../../components/missing-right.ts';
 import { NEW_MODEL_PATH, modelPath } from '../../paths.ts';
@@ -20,7 +20,7 @@ import { translateEdits } from '../compute-change.ts';
 import type { EditedObject } from '../compute-change.ts';
 import { checkEdit, mergePatchTo, patchOf } from './edited-object.ts';
 import { editPage } from './edit-page.ts';
-import { fieldAt, fieldOf, readValue } from './fields.ts';
+import { faultOf, fieldsOf, readValue } from './fields.ts';
 import type { Posted, SchemaField } from './fields.ts';
 import { changeEntries } from './list-buttons.ts';
 import { indexOf, MODEL_PLACE, PRICE_PLACE, schemaOf, specOf, withoutProperties, withPart } from './places.ts';
@@ -104,7 +104,7 @@ async function save(
   { choices, typed }: { readonly choices: Choices; readonly typed: Typed },
 ): Promise<HandlerResult> {
   for (const { prefix, place, live, entry } of additions.toSorted((a, b) => compareText(b.prefix, a.prefix))) {
-    if (isThere(place, live, entry)) continue;
+    if (isThere(live, entry)) continue;
     const { uid = '', generation = 0 } = live.metadata;
     const patch = { spec: mergePatchTo(specOf(live), withEntry(place, live, entry)) };
     try {
@@ -164,9 +164,7 @@ function readTyped(request: PageRequest, posted: Posted): Typed {
 
 /** The schema of an entry without its name, which both have from one field. */
 function nodeOf({ deps }: Pick<PageRequest, 'deps'>, place: Place): SchemaNode {
-  const schema = deps.schemas.get(place.kind);
-  if (!schema) throw new Error(`no schema of ${place.kind}`);
-  return withoutProperties(schemaOf(place, schema, false), ['name']);
+  return withoutProperties(schemaOf(deps.schemas, place, false), ['name']);
 }
 
 function additionsOf(
@@ -192,7 +190,7 @@ async function checkAll(
   const errors: FieldFault[] = [];
   const objects: EditedObject[] = [];
   for (const { prefix, place, live, entry } of additions) {
-    if (isThere(place, live, entry)) continue;
+    if (isThere(live, entry)) continue;
     if (indexOf('models', specOf(live), typed.name) !== undefined) {
       errors.push({
         field: 'name',
@@ -205,7 +203,8 @@ async function checkAll(
       request.deps,
     );
     if ('object' in checked) objects.push(checked.object);
-    else errors.push(...checked.faults.map((fault) => errorOf(fault, prefix, rootOf(request, place, prefix, typed))));
+    else
+      errors.push(...checked.faults.map((fault) => errorOf(fault, prefix, shownFields(request, place, prefix, typed))));
   }
   return { errors: withoutRepeats(errors), objects };
 }
@@ -217,28 +216,22 @@ function withoutRepeats(errors: readonly FieldFault[]): FieldFault[] {
   );
 }
 
-function errorOf({ path, message }: ApiFieldError, prefix: string, root: SchemaField): FieldFault {
+function errorOf({ path, message }: ApiFieldError, prefix: string, fields: readonly SchemaField[]): FieldFault {
   const own = path.replace(/^spec\.models\[\d+\]/, prefix);
-  if (own === `${prefix}.name`) return { field: 'name', message };
-  const field = fieldAt(root.kind === 'Object' ? root.fields : [], own);
-  return { field: field?.name, message: field?.name === own ? message : withPath({ path: own, message }) };
+  return own === `${prefix}.name` ? { field: 'name', message } : faultOf(fields, { path: own, message });
 }
 
-function rootOf(
+function shownFields(
   request: Pick<PageRequest, 'deps'>,
   place: Place,
   prefix: Addition['prefix'],
   typed: Typed,
-): SchemaField {
-  return fieldOf(nodeOf(request, place), typed[prefix], { path: [prefix], label: prefix, required: true });
+): SchemaField[] {
+  return fieldsOf(nodeOf(request, place), typed[prefix], [prefix]);
 }
 
-function isThere(place: Place, live: EditedObject, entry: JsonObject): boolean {
-  const name = entry['name'];
-  const spec = specOf(live);
-  const index = place.list === undefined || typeof name !== 'string' ? undefined : indexOf(place.list, spec, name);
-  const entries: Json | undefined = place.list === undefined ? undefined : spec[place.list];
-  return index !== undefined && Array.isArray(entries) && isDeepStrictEqual(entries[index], entry);
+function isThere(live: EditedObject, entry: JsonObject): boolean {
+  return itemsOf(specOf(live)['models']).some((each) => isDeepStrictEqual(each, entry));
 }
 
 function withEntry(place: Place, live: EditedObject, entry: JsonObject): JsonObject {
@@ -279,8 +272,8 @@ async function formPage(
     hidden: {},
     head,
     parts: [
-      { title: 'Price', place: PRICE_PLACE, root: rootOf(request, PRICE_PLACE, 'price', typed) },
-      { title: 'Model', place: MODEL_PLACE, root: rootOf(request, MODEL_PLACE, 'model', typed) },
+      { title: 'Price', place: PRICE_PLACE, fields: shownFields(request, PRICE_PLACE, 'price', typed) },
+      { title: 'Model', place: MODEL_PLACE, fields: shownFields(request, MODEL_PLACE, 'model', typed) },
     ],
     preview: outcome.preview,
     done: undefined,

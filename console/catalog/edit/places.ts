@@ -1,10 +1,10 @@
-/** [P] The parts of objects that have a form: a whole spec, or one entry of a list in it. */
+/** [P] What can be edited by a form: the spec of an object, or one entry of a list in it. */
 import type { Kind } from '#crds/types.gen.ts';
 import type { FieldPath } from '#crds/field-path.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
-import { isJsonObject } from '#crds/json.ts';
-import type { KindSchema, SchemaNode } from '#crds/kind-schema.ts';
-import type { NavigationItem } from '../../route.ts';
+import { isJsonObject, itemsOf, toJson } from '#crds/json.ts';
+import type { SchemaNode } from '#crds/kind-schema.ts';
+import type { NavigationItem, Schemas } from '../../route.ts';
 import type { EditedObject } from '../compute-change.ts';
 
 export type EditedKind = Extract<Kind, 'Group' | 'ModelRoute' | 'PriceCatalog'>;
@@ -84,12 +84,14 @@ export const PLACES: readonly Place[] = [
   },
 ];
 
-/** The schema of the place's part; `isNew`: of an object that has no forms of its own yet. */
-export function schemaOf({ list, without = [] }: Place, { root }: KindSchema, isNew: boolean): SchemaNode {
-  const spec = root.properties?.['spec'];
-  const node = list === undefined ? spec : spec?.properties?.[list]?.items;
-  if (!node) throw new Error("a place is in its kind's schema");
-  return isNew ? node : withoutProperties(node, without);
+/** The schema of what is edited. A new object has all fields, as it has no entries yet to be edited on their own. */
+export function schemaOf(schemas: Schemas, { kind, list, without = [] }: Place, isNew: boolean): SchemaNode {
+  const spec = schemas.get(kind)?.root.properties?.['spec'];
+  if (!spec) throw new Error(`${kind} has no schema`);
+  if (list === undefined) return isNew ? spec : withoutProperties(spec, without);
+  const entry = spec.properties?.[list]?.items;
+  if (!entry) throw new Error(`${kind} has no list ${list}`);
+  return entry;
 }
 
 /** The schema of an object without some of its fields. */
@@ -100,25 +102,25 @@ export function withoutProperties(node: SchemaNode, names: readonly string[]): S
 
 /** An object's spec as JSON. */
 export function specOf({ spec }: Pick<EditedObject, 'spec'>): JsonObject {
-  const json: Json = JSON.parse(JSON.stringify(spec));
+  const json = toJson(spec);
   return isJsonObject(json) ? json : {};
 }
 
 /** Where the entry of that name is in the spec; undefined: the list has none. */
 export function indexOf(list: 'models' | 'channels', spec: JsonObject, entry: string): number | undefined {
-  const index = entriesOf(list, spec).findIndex((each) => isJsonObject(each) && each['name'] === entry);
+  const index = itemsOf(spec[list]).findIndex((each) => isJsonObject(each) && each['name'] === entry);
   return index === -1 ? undefined : index;
 }
 
 /** The path of a new entry, or of the one at that index. */
 export function pathOf({ list }: Place, spec: JsonObject, index: number | undefined): FieldPath {
-  return list === undefined ? ['spec'] : ['spec', list, index ?? entriesOf(list, spec).length];
+  return list === undefined ? ['spec'] : ['spec', list, index ?? itemsOf(spec[list]).length];
 }
 
 /** The part as it is; an entry that is new has nothing. */
 export function partOf({ list }: Place, spec: JsonObject, index: number | undefined): Json {
   if (list === undefined) return spec;
-  return index === undefined ? {} : (entriesOf(list, spec)[index] ?? {});
+  return index === undefined ? {} : (itemsOf(spec[list])[index] ?? {});
 }
 
 /** The spec with the part in place; what the form left out stays. */
@@ -131,11 +133,6 @@ export function withPart(
     const kept = Object.entries(spec).filter(([name]) => without.includes(name));
     return { ...Object.fromEntries(kept), ...part };
   }
-  const entries = entriesOf(list, spec);
+  const entries = itemsOf(spec[list]);
   return { ...spec, [list]: index === undefined ? [...entries, part] : entries.with(index, part) };
-}
-
-function entriesOf(list: 'models' | 'channels', spec: JsonObject): readonly Json[] {
-  const entries = spec[list];
-  return Array.isArray(entries) ? entries : [];
 }

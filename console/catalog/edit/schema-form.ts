@@ -3,8 +3,8 @@ import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { describedBy, fieldId, renderErrors, renderHint, selectField, textField } from '../../components/field.ts';
 import type { FieldFault } from '../../components/field.ts';
-import { optionName, presenceName } from './fields.ts';
-import type { SchemaField } from './fields.ts';
+import { isAtOrBelow, optionName, presenceName } from './fields.ts';
+import type { ObjectField, SchemaField } from './fields.ts';
 
 type FieldOf<K extends SchemaField['kind']> = Extract<SchemaField, { readonly kind: K }>;
 
@@ -94,7 +94,7 @@ ${preformatted(value)}</textarea>
 }
 
 /** An object that nobody has set is closed; one that may be empty has a mark by which it is there. */
-function renderObject(field: FieldOf<'Object'>, form: SchemaForm): Html {
+function renderObject(field: ObjectField, form: SchemaForm): Html {
   const { name, label, hint, required, isSet, fields, mayBeEmpty } = field;
   const mark = html`<label class="choice">
     <input type="checkbox" name="${presenceName(name)}" ${flag('checked', isSet)} />
@@ -134,13 +134,11 @@ function renderList(field: FieldOf<'List'>, form: SchemaForm): Html {
   </fieldset>`;
 }
 
-function renderItem(item: SchemaField, form: SchemaForm): Html {
-  const { name, label } = item;
+function renderItem({ name, label, fields }: ObjectField, form: SchemaForm): Html {
   return html`<fieldset class="schema-object" id="${fieldId(name)}" tabindex="-1">
     <legend>${label}</legend>
     <input type="hidden" name="${presenceName(name)}" value="" />
-    ${renderErrors(name, form.errors)}
-    ${renderSchemaFields(item.kind === 'Object' ? item.fields : [], { ...form, usual: [] })}
+    ${renderErrors(name, form.errors)} ${renderSchemaFields(fields, { ...form, usual: [] })}
     <button type="submit" class="button small" name="remove" value="${name}">
       Remove<span class="vh"> ${label.toLowerCase()}</span>
     </button>
@@ -148,8 +146,5 @@ function renderItem(item: SchemaField, form: SchemaForm): Html {
 }
 
 function hasError({ name }: SchemaField, { errors }: SchemaForm): boolean {
-  return errors.some(
-    ({ field }) =>
-      field !== undefined && (field === name || /^[.[]/.test(field.slice(name.length))) && field.startsWith(name),
-  );
+  return errors.some(({ field }) => field !== undefined && isAtOrBelow(field, name));
 }
