@@ -6,6 +6,8 @@ import { BATCH_OUTPUT_TOKENS } from './config.ts';
 export interface BatchPlan {
   /** Unique in its round. */
   readonly n: number;
+  /** The prefix of its requests' ids, by which it is found at the provider; unique among all rounds and seeds. */
+  readonly mark: string;
   readonly startMs: number;
   readonly protocol: BatchProtocol;
   /** How long the provider works on it. */
@@ -33,7 +35,8 @@ export function planBatches(seed: number, round: number): readonly BatchPlan[] {
 
 function planBatch(seed: number, round: number, n: number): BatchPlan {
   const dice = diceOf('batch', seed, round, n);
-  const ids = Array.from({ length: between(dice, 1, 60) }, (_, index) => `${batchMark(round, n)}-${index}`);
+  const mark = `s${seed}r${round}b${n}`;
+  const ids = Array.from({ length: between(dice, 1, 60) }, (_, index) => `${mark}-${index}`);
   const end = dice.pick(['completed', 'completed', 'completed', 'expired', 'cancelled'] as const);
   const succeeded = ids.filter(() => dice.chance(end === 'completed' ? 0.9 : 0.5));
   const usageOf = (): RequestUsage => ({
@@ -42,6 +45,7 @@ function planBatch(seed: number, round: number, n: number): BatchPlan {
   });
   return {
     n,
+    mark,
     startMs: dice.int(LAST_START_MS),
     protocol: dice.pick(['OpenAI', 'Anthropic'] as const),
     workMs: dice.int(4_000),
@@ -49,9 +53,4 @@ function planBatch(seed: number, round: number, n: number): BatchPlan {
     ids,
     usages: new Map(succeeded.map((id) => [id, usageOf()])),
   };
-}
-
-/** The prefix of the ids of a batch's requests, by which it is found at the provider. */
-export function batchMark(round: number, n: number): string {
-  return `r${round}b${n}`;
 }

@@ -24,7 +24,7 @@ const PATHS = { OpenAI: '/v1/batches', Anthropic: '/v1/messages/batches' } as co
 export async function playBatches(world: World, seed: number, round: number): Promise<readonly BatchLog[]> {
   const over = new AbortController();
   const plans = planBatches(seed, round);
-  const ending = plans.map((plan) => world.batches.end(round, plan, over.signal));
+  const ending = plans.map((plan) => world.batches.end(plan, over.signal));
   const play = async (plan: BatchPlan): Promise<Omit<BatchLog, 'created'>> => {
     const member = diceOf('batch member', seed, round, plan.n).int(world.members);
     await sleep(plan.startMs);
@@ -36,7 +36,7 @@ export async function playBatches(world: World, seed: number, round: number): Pr
   const logs = await Promise.all(plans.map(play));
   over.abort();
   await Promise.all(ending);
-  return logs.map((log) => ({ ...log, created: world.batches.created(round, log.plan) }));
+  return logs.map((log) => ({ ...log, created: world.batches.created(log.plan) }));
 }
 
 interface Created {

@@ -5,16 +5,15 @@ import type { BatchEnd, BatchProvider } from '../../support/batch-provider.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import { BATCH_MODELS } from './config.ts';
 import type { BatchProtocol } from './config.ts';
-import { batchMark } from './plan.ts';
 import type { BatchPlan, RequestUsage } from './plan.ts';
 
 export interface BatchProviders {
   /** Without a path. */
   readonly urls: Readonly<Record<BatchProtocol, string>>;
   /** How many times a planned batch has been created. */
-  created(round: number, plan: BatchPlan): number;
+  created(plan: BatchPlan): number;
   /** Ends the planned batch wherever it has been created, after the provider's work, until the signal aborts. */
-  end(round: number, plan: BatchPlan, signal: AbortSignal): Promise<void>;
+  end(plan: BatchPlan, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,18 +26,17 @@ export async function startBatchProviders(): Promise<BatchProviders> {
     OpenAI: serveBatches(openai),
     Anthropic: serveMessageBatches(anthropic),
   };
-  const idsOf = (round: number, { n, protocol }: BatchPlan): readonly string[] => {
+  const idsOf = ({ mark, protocol }: BatchPlan): readonly string[] => {
     const provider = served[protocol];
-    const mark = `"${batchMark(round, n)}-`;
-    return provider.made.filter((_, index) => textOf(provider, index).includes(mark));
+    return provider.made.filter((_, index) => textOf(provider, index).includes(`"${mark}-`));
   };
   return {
     urls: { OpenAI: openai.url, Anthropic: anthropic.url },
-    created: (round, plan) => idsOf(round, plan).length,
-    async end(round, plan, signal) {
+    created: (plan) => idsOf(plan).length,
+    async end(plan, signal) {
       const done = new Set<string>();
       while (!signal.aborted) {
-        for (const id of idsOf(round, plan).filter((each) => !done.has(each))) {
+        for (const id of idsOf(plan).filter((each) => !done.has(each))) {
           done.add(id);
           await sleep(plan.workMs);
           served[plan.protocol].end(id, endOf(plan));

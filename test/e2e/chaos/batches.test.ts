@@ -19,6 +19,7 @@ const USAGES = new Map([
 const batch: BatchLog = {
   plan: {
     n: 2,
+    mark: 'r1b2',
     startMs: 0,
     protocol: 'Anthropic',
     workMs: 0,
