@@ -3,7 +3,7 @@ import { BillSum } from '#price/price.ts';
 import type { BillLine } from '#price/bill.ts';
 import type { Consumption, PartUsage } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
-import { addTokens, NO_TOKENS } from '#price/tokens.ts';
+import { addTokens, areSameTokens, NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
 import type { ReportedUsage } from '../../protocol/converter.ts';
 import { estimateTokens } from '../../protocol/estimate.ts';
@@ -112,17 +112,10 @@ function writtenTokens(
   const given = countsOf({ ...reported, input, output });
   const tokens = withinBounds(given, { input: most.tokens, output: most.tokens });
   const details = reported.input === undefined ? { audioInput: tokens.input } : reported.details;
-  const part = { tokens, details, other: { model, price }, ...SERVED };
+  const consumption = consumptionOf({ tokens, details, other: { model, price }, ...SERVED });
+  if (!areSameTokens(tokens, given)) return { consumption, source: 'Implausible' };
   const isEstimated = reported.input === undefined || reported.output === undefined;
-  return {
-    consumption: { ...part, parts: [part], generations: 0 },
-    source: sourceOf({ isEstimated, isPlausible: isSame(tokens, given) }),
-  };
-}
-
-function sourceOf(of: { readonly isEstimated: boolean; readonly isPlausible: boolean }): UsageSource {
-  if (!of.isPlausible) return 'Implausible';
-  return of.isEstimated ? 'Estimated' : 'Provider';
+  return { consumption, source: isEstimated ? 'Estimated' : 'Provider' };
 }
 
 /** Counts that are no more than the model can read and write. */
@@ -133,10 +126,6 @@ export function withinBounds(
   const cached = Math.min(given.cached, most.input);
   const input = Math.min(given.input, most.input - cached);
   return { ...given, input, cached, output: Math.min(given.output, most.output) };
-}
-
-export function isSame(a: TokenCounts, b: TokenCounts): boolean {
-  return a.input === b.input && a.cached === b.cached && a.output === b.output;
 }
 
 export function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {

@@ -111,12 +111,7 @@ export class Transcriptions {
 
   /** The pieces whose transcription is not complete. */
   get pending(): readonly TranscribedPiece[] {
-    return [...this.#committed.values()].map(({ seconds, transcriber, textBytes }) => ({
-      model: transcriber.model,
-      seconds,
-      textBytes,
-      most: boundsOf(seconds, transcriber),
-    }));
+    return [...this.#committed.values()].map(transcribedPiece);
   }
 
   /** The provider drops the audio that is not committed. */
@@ -132,8 +127,7 @@ export class Transcriptions {
     this.#committed.delete(itemId);
     const transcriber = piece?.transcriber ?? this.#latest;
     if (!transcriber) return undefined;
-    const { seconds = 0 } = piece ?? {};
-    return { model: transcriber.model, seconds, textBytes, most: boundsOf(seconds, transcriber) };
+    return transcribedPiece({ seconds: piece?.seconds ?? 0, transcriber, textBytes });
   }
 
   /** The most that the transcriptions can cost which have not come. */
@@ -148,6 +142,10 @@ export class Transcriptions {
       return sum + worstOf(each, own, candidate);
     }, 0n);
   }
+}
+
+function transcribedPiece({ seconds, transcriber, textBytes }: Piece): TranscribedPiece {
+  return { model: transcriber.model, seconds, textBytes, most: boundsOf(seconds, transcriber) };
 }
 
 /** Without reported usage, a piece is billed in whole seconds. */
