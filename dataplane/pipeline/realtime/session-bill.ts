@@ -65,7 +65,7 @@ export class SessionBill {
   /** The ids of responses that have ended, whose end is billed once. */
   readonly #ended = new Set<string>();
   #isCut = false;
-  /** Of what has ended. */
+  /** Of the responses and transcriptions that have ended. */
   readonly #costs: SessionCosts;
   #usageSource: UsageSource = 'Provider';
 

@@ -1,4 +1,4 @@
-/** [P] What parts of a session cost: exactly, in sums that are rounded once, for the account and for the platform. */
+/** [P] Adds up what parts of a session cost the account and the platform. Sums are exact, and rounded once. */
 import { BillSum } from '#price/price.ts';
 import type { BillLine } from '#price/bill.ts';
 import type { Consumption, PartUsage } from '#price/price.ts';
@@ -20,7 +20,7 @@ export class SessionCosts {
   readonly #candidate: Pick<Candidate, 'cost' | 'costOf' | 'priceOf'>;
   readonly #responses = new BillSum();
   readonly #upstream = new BillSum();
-  /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
+  /** Apart, because another model makes them, whose price may be per minute and not per token. */
   readonly #transcriptions = new BillSum();
   readonly #upstreamOfTranscriptions = new BillSum();
   #tokens: TokenCounts = NO_TOKENS;
@@ -37,7 +37,7 @@ export class SessionCosts {
     this.#tokens = addTokens(this.#tokens, part.tokens);
   }
 
-  /** Returns what it is billed by; undefined: it has no price. */
+  /** Returns the source of the billed usage; undefined if the model has no price. */
   addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): UsageSource | undefined {
     const cost = this.#candidate.costOf(piece.model);
     if (cost) this.#upstreamOfTranscriptions.add(cost, transcriptionOf(usage, piece, cost).consumption);
@@ -53,7 +53,7 @@ export class SessionCosts {
     return this.#responses.bill.costNanoUsd + this.#transcriptions.bill.costNanoUsd;
   }
 
-  /** Of the models that the channel states a cost of. */
+  /** Includes only models for which the channel states a cost. */
   get upstreamCostNanoUsd(): bigint {
     return this.#upstream.bill.costNanoUsd + this.#upstreamOfTranscriptions.bill.costNanoUsd;
   }
@@ -67,7 +67,7 @@ export class SessionCosts {
   }
 }
 
-/** A session has no choice of tiers and regions. */
+/** A session cannot choose a service tier or a region. */
 export const SERVED = { serviceTiers: servedTiers(undefined, undefined), regions: servedRegions(undefined, undefined) };
 
 function consumptionOf(part: PartUsage): Consumption {
@@ -80,8 +80,8 @@ interface Transcribed {
 }
 
 /**
- * What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. A
- * provider that reports more than is held for the piece is wrong.
+ * What a transcription has consumed, in the unit of its price: as reported, or else estimated. A report of more than
+ * money is held for is implausible, and is capped.
  */
 function transcriptionOf(
   usage: TranscriptionUsage | undefined,
@@ -118,7 +118,7 @@ function writtenTokens(
   return { consumption, source: isEstimated ? 'Estimated' : 'Provider' };
 }
 
-/** Counts that are no more than the model can read and write. */
+/** The counts, capped at the maximum input and output. */
 export function withinBounds(
   given: TokenCounts,
   most: { readonly input: number; readonly output: number },

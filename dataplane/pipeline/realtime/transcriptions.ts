@@ -33,7 +33,7 @@ interface Piece {
   textBytes: number;
 }
 
-/** The most that a transcription can consume, as it is held for. Tokens are those of the input, and of the output. */
+/** The most that a transcription can consume, for which money is held. `tokens` limits the input, and the output. */
 interface TranscriptionBounds {
   readonly seconds: number;
   readonly tokens: number;
@@ -119,7 +119,7 @@ export class Transcriptions {
     this.#uncommittedSeconds = 0;
   }
 
-  /** The transcription of an item has come, or has failed. Undefined: it had ended before, or no model is known. */
+  /** The transcription of an item is complete, or has failed. Undefined: it had already ended, or no model is known. */
   end(itemId: string, textBytes: number): TranscribedPiece | undefined {
     if (this.#ended.has(itemId)) return undefined;
     if (itemId !== '') this.#ended.add(itemId);
@@ -130,7 +130,7 @@ export class Transcriptions {
     return transcribedPiece({ seconds: piece?.seconds ?? 0, transcriber, textBytes });
   }
 
-  /** The most that the transcriptions can cost which have not come. */
+  /** The highest cost of the transcriptions that are not complete. */
   worstNanoUsd(candidate: Pick<Candidate, 'target'>): bigint {
     const current = this.#transcriber;
     const pieces = [...this.#committed.values()];

@@ -97,7 +97,7 @@ function writeHead({ head: { createdSeconds, metadata }, ids }: Headed): string 
   return `${writeJson([createdSeconds, metadata, ids])}\n`;
 }
 
-/** The items, which may have megabytes, are not parsed. */
+/** Does not parse the items, which may take megabytes. */
 function readHead(bytes: Uint8Array): Headed {
   const line = bytes.subarray(0, asBuffer(bytes).indexOf(HEAD_END));
   const [createdSeconds, metadata, ids] = itemsOf(parseLossless(decodeUtf8(line)));
