@@ -214,9 +214,9 @@ function optionsOf(response: ProvidedResponse, each: Case): readonly Bill[] {
 }
 
 /** The gateway may not have seen its beginning, or its provider brought nothing. */
-function mayBeFree({ k, fate }: ProvidedResponse, { session, happened }: Case): boolean {
-  const isFault = fate.end === 'Cut' || fate.end === 'Orderly' || fate.end === 'Failed';
-  return isFault || isDisturbed(happened) || !session.begun.includes(k);
+function mayBeFree(response: ProvidedResponse, { session, happened }: Case): boolean {
+  const isFault = isProvidersEnd(response) || response.fate.end === 'Failed';
+  return isFault || isDisturbed(happened) || !session.begun.includes(response.k);
 }
 
 function mostInput({ sentBytes }: SessionLog): number {
