@@ -11,6 +11,16 @@ export interface TokenCounts {
 
 export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
 
+export function areSameTokens(a: TokenCounts, b: TokenCounts): boolean {
+  return (
+    a.input === b.input &&
+    a.cached === b.cached &&
+    a.cacheWrite5m === b.cacheWrite5m &&
+    a.cacheWrite1h === b.cacheWrite1h &&
+    a.output === b.output
+  );
+}
+
 /** The sum of both, class by class. */
 export function addTokens(a: TokenCounts, b: TokenCounts): TokenCounts {
   return {

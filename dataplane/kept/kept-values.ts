@@ -34,20 +34,20 @@ const NO_ROOM: Readonly<Record<NoRoom, string>> = {
 
 export interface ReadValue {
   readonly plain: Buffer;
-  /** Tells it from what is kept later under the same id. */
+  /** Distinguishes the value from later ones with the same id. */
   readonly head: Uint8Array;
 }
 
-/** What reading a value takes. */
+/** What a read needs. */
 export interface Reading {
   readonly keys: Keys;
-  /** Is given the memory that reading takes, before anything is read, and may throw. */
+  /** Called before the read with the memory that it takes; may throw. */
   readonly hold: (bytes: number) => void;
 }
 
 interface Writing {
   readonly keys: Keys;
-  /** Of what the value takes the place of; undefined: of whatever has the id. */
+  /** The head of the value to replace; undefined: replace any value with the id. */
   readonly replaces?: Uint8Array | undefined;
 }
 
@@ -62,8 +62,8 @@ export class KeptValues {
   }
 
   /**
-   * Resolves with false if something else has taken the place of what it replaces, and it is not kept. Rejects with
-   * NotKept where there is no room.
+   * Resolves with false, without storing the value, if what it replaces has changed. Rejects with NotKept if there is no
+   * room.
    */
   async put(place: KeptPlace, plain: Uint8Array, { keys, replaces }: Writing): Promise<boolean> {
     const { store, days, maxBytes } = this.#options;

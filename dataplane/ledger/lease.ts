@@ -7,6 +7,7 @@ import { every as everyInterval } from '../clock.ts';
 import type { Every } from '../clock.ts';
 import { CallMap } from './call-map.ts';
 import type { Ledger } from './ledger.ts';
+import { areSameTokens } from '#price/tokens.ts';
 import type { CallProgress } from '#usage/record.ts';
 
 export interface LeaseKeeperDeps {
@@ -116,10 +117,6 @@ function isSame(a: CallProgress, b: CallProgress): boolean {
     a.costNanoUsd === b.costNanoUsd &&
     a.upstreamCostNanoUsd === b.upstreamCostNanoUsd &&
     a.usageSource === b.usageSource &&
-    a.tokens.input === b.tokens.input &&
-    a.tokens.cached === b.tokens.cached &&
-    a.tokens.cacheWrite5m === b.tokens.cacheWrite5m &&
-    a.tokens.cacheWrite1h === b.tokens.cacheWrite1h &&
-    a.tokens.output === b.tokens.output
+    areSameTokens(a.tokens, b.tokens)
   );
 }

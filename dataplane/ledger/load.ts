@@ -84,7 +84,7 @@ export function consumedBy({ input, cacheWrite5m, cacheWrite1h, output }: TokenC
   return { requests: 1, inputTokens: input + cacheWrite5m + cacheWrite1h, outputTokens: output };
 }
 
-/** The window of a limit in which a call counts that was admitted at this moment; none if the limit is in total. */
+/** The window of a limit that a call counts in if it is admitted at this moment; none for a limit on the total. */
 export function spanOfLimit(limit: MoneyLimit, admittedMs: number): { readonly span?: Span } {
   const window = windowOf(limit);
   return window ? { span: spanAt(window.kind, admittedMs, window.timeZone) } : {};

@@ -79,7 +79,7 @@ export function isOfBatch(terms: string | undefined): boolean {
   return terms?.startsWith(BATCH_VERSION) === true;
 }
 
-/** The terms of a single call. Undefined if a version of the program or of Node wrote the text that this one cannot read. */
+/** The terms of a single call. Undefined if another version of the program or of Node wrote them in an unknown form. */
 export function decodeTerms(text: string): BillingTerms | undefined {
   const stored = readStored(text, VERSION);
   return stored && termsIn(stored);

@@ -70,8 +70,8 @@ export function fundsUnder(
 }
 
 /**
- * Reads the funds under the limits that have an amount. The figures of the account's limits are of one moment. Rejects
- * with LedgerUnavailable.
+ * Reads the funds under the limits that have an amount; those of the account are read at one moment. Rejects with
+ * LedgerUnavailable.
  */
 export async function readFunds(
   source: FundsSource,

@@ -34,7 +34,7 @@ export function utf8Bytes(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : 0;
 }
 
-/** The maximum size of what a text in base64 stands for. */
+/** The size of a base64 text's data at most, in bytes; 0 for anything but a string. */
 export function base64Bytes(value: unknown): number {
   return Math.ceil((utf8Bytes(value) * 3) / 4);
 }

@@ -2,7 +2,7 @@
  * Adapts JSON schemas to what a provider accepts. A keyword that it would refuse becomes part of the description, where
  * the model still reads it.
  */
-import { isRecord, itemsOf, stringOf } from './fields.ts';
+import { isRecord, itemsOf, recordOf, stringOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { writeJson } from './json-value.ts';
 
@@ -14,10 +14,10 @@ const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'] as const;
  * of the description, because neither API allows them there.
  */
 export function toolSchema(schema: unknown): JsonRecord {
-  const given = isRecord(schema) ? schema : {};
+  const given = recordOf(schema);
   const refused = NOT_AT_ROOT.filter((keyword) => keyword in given);
   const kept = refused.length === 0 ? given : describeKeywords(given, refused);
-  return { ...kept, type: 'object', properties: isRecord(kept['properties']) ? kept['properties'] : {} };
+  return { ...kept, type: 'object', properties: recordOf(kept['properties']) };
 }
 
 /** Asks a model for an answer that it cannot be held to. */
@@ -122,10 +122,7 @@ function isStrict(schema: JsonRecord): boolean {
 
 function isClosedObject({ properties, required, additionalProperties }: JsonRecord): boolean {
   const names = new Set(itemsOf(required));
-  return (
-    additionalProperties === false &&
-    Object.keys(isRecord(properties) ? properties : {}).every((name) => names.has(name))
-  );
+  return additionalProperties === false && Object.keys(recordOf(properties)).every((name) => names.has(name));
 }
 
 function describeOpenAi(schema: JsonRecord): JsonRecord {

@@ -1,5 +1,5 @@
 /** Makes a schema that of an object's member, so that references within it mean what they meant. */
-import { isRecord, itemsOf, textOf } from './fields.ts';
+import { isRecord, itemsOf, recordOf, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
 /** Definitions stay at the root, where references look for them. */
@@ -43,7 +43,7 @@ export function objectWithMember(name: string, given: JsonRecord): JsonRecord | 
   const { $schema: _dialect, $id: _address, ...schema } = given;
   const references: string[] = [];
   let canMove = true;
-  const $defs = isRecord(schema['$defs']) ? schema['$defs'] : {};
+  const $defs = recordOf(schema['$defs']);
   const definition = freeName(name, $defs);
   const root = `#/$defs/${definition}`;
   const {

@@ -62,8 +62,7 @@ export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
     },
     countUpgraded(socket) {
       upgraded.add(socket);
-      // 'close' is emitted once
-      socket.on('close', () => upgraded.delete(socket));
+      socket.once('close', () => upgraded.delete(socket));
     },
     connections() {
       const { connected, free } = pool.stats;

@@ -85,7 +85,7 @@ function labelsOf({ operation, model, protocol }: Asked): GenAiLabels {
   };
 }
 
-/** The responses of a session have times of their own. */
+/** Sessions are left out: observeResponse adds each of their responses. */
 function observeStream(metrics: ProxyMetrics, labels: GenAiLabels, report: CallReport): void {
   const { endpoint, stream, durationMs, firstByteMs, billing } = report;
   if (!stream || endpoint === 'realtime') return;

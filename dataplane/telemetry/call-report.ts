@@ -161,7 +161,7 @@ export interface SessionResponse {
   readonly outputTokens: number;
   /** From its beginning at the provider to its end. */
   readonly durationMs: number;
-  /** From its beginning to its first output; undefined: nothing has come of it. */
+  /** From its beginning to its first output; undefined: it had no output. */
   readonly firstOutputMs: number | undefined;
 }
 

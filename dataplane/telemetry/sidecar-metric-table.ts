@@ -44,7 +44,7 @@ export const SIDECAR_METRICS = {
   modelgateway_sidecar_connections: {
     type: 'gauge',
     labels: ['state'],
-    help: 'Connections to the fleet, by state: busy (with those of WebSockets), idle.',
+    help: 'Connections to the fleet, by state: busy (including WebSockets), idle.',
   },
   modelgateway_sidecar_key_loaded: {
     type: 'gauge',

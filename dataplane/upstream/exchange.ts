@@ -42,7 +42,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   #controller: Controller | undefined;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
-  /** How many chunks have come. */
+  /** The number of chunks received. */
   #chunks = 0;
   /** Wakes the reader that waits for the queue or for the end. */
   #wake: (() => void) | undefined;
@@ -120,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#fail(new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, this.#stage !== 'Connecting'));
   };
 
-  /** A process that stood still finds its timers due before it reads what has come meanwhile, so it reads that first. */
+  /** After a process was suspended, its timers fire before it reads what has arrived, so it reads that first. */
   readonly #onTimeout = (): void => {
     const received = this.#chunks;
     setImmediate(() => {

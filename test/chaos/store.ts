@@ -37,7 +37,7 @@ export interface Store extends AsyncDisposable {
   flags(member: number): readonly string[];
   /** A network that a fault of this member disturbs. */
   network(member: number): Network;
-  /** Deletes this of a key or an account, and no copy. */
+  /** Deletes one kind of value of a key or an account, but not its copy. */
   loseBalance(owner: KeyName | AccountName, what: LostBalance): Promise<void>;
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;

@@ -709,7 +709,7 @@ do
   end
 end
 
--- Holds that prefetch has decoded, by the value of their call, each for one operation, which may change it.
+-- Holds that prefetch has decoded, by their call's text. An operation takes its hold out, since it may change it.
 local decoded
 local function takeHold(text)
   local hold = decoded[text] or holdIn(text)
@@ -1535,7 +1535,7 @@ function operation.finish(asked)
 end
 
 -- Refilling a store that has lost something --------------------------------------------------------------------------
--- In a block, since a chunk of Lua has room for 200 local variables.
+-- In a block, because Lua allows at most 200 local variables in a chunk.
 do
   -- Restores a hold that its process knows, or its confirmation. It was granted once, and is not measured again.
   -- `endedMs` is given for a call whose settlement follows.

@@ -13,7 +13,7 @@ const SOURCES: readonly UsageSource[] = ['Provider', 'Estimated', 'Partial', 'Im
 
 export class BatchBill {
   readonly #terms: readonly BillingTerms[];
-  /** The terms of results by the model that they name. */
+  /** Caches termsOf by the model that a result names. */
   readonly #fitting = new Map<string | undefined, readonly BillingTerms[]>();
   readonly #billed = new BillSum();
   readonly #upstream = new BillSum();
@@ -31,7 +31,7 @@ export class BatchBill {
     return this.#count;
   }
 
-  /** Adds a request that succeeded. It counts as the dearest of those that it may be of, or else of all. */
+  /** Adds a request that succeeded. If several models may have served it, it is billed as the most expensive one. */
   add({ meter, model }: UsedResult): void {
     const fitting = this.#fitting.get(model) ?? termsOf(model, this.#terms);
     this.#fitting.set(model, fitting);
@@ -61,7 +61,7 @@ export class BatchBill {
   }
 }
 
-/** The terms of the models that a result may be of; of all if it is of none. */
+/** The terms of each model that may have served a result; if none may have, those of all models. */
 function termsOf(served: string | undefined, all: readonly BillingTerms[]): readonly BillingTerms[] {
   const fitting = all.filter(({ candidate }) => served !== undefined && mayBeServedAs(candidate.upstreamModel, served));
   return fitting.length > 0 ? fitting : all;

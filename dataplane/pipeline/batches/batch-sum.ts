@@ -59,7 +59,7 @@ const NOTHING: Most = {
 /** The requests of one model. */
 class ModelSum {
   readonly channel: BatchChannel;
-  /** The place of its plan among those of all models. */
+  /** The index of its plan among those of all models. */
   readonly plan: number;
   #most = NOTHING;
   #amountNanoUsd = 0n;

@@ -11,7 +11,7 @@ export function areConfusable(a: string, b: string): boolean {
 }
 
 /**
- * Whether a request for one model may have a result of the other. A provider may respond with the version that a name
+ * Whether the result of a request for `asked` may name `served`. A provider may respond with the version that a name
  * stands for: "claude-sonnet-4-5-20250929" for "claude-sonnet-4-5", or for "claude-sonnet-4-5-latest".
  */
 export function mayBeServedAs(asked: string, served: string): boolean {

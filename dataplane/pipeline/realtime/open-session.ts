@@ -14,13 +14,13 @@ import { checkEarly } from '../early-checks.ts';
 import { REALTIME_PATH } from '../endpoints/realtime.ts';
 import type { AttemptFailure } from '../failures.ts';
 import { route } from '../route.ts';
-import { MAX_PROVIDED_MIB } from './session-end.ts';
 import { tryChannels } from '../try-channels.ts';
 import type { Accepted } from '../try-channels.ts';
+import { MAX_PROVIDED_MIB } from './session-end.ts';
 
-/** The maximum size of a client's message: reading one blocks the event loop for some 20 ms per MiB. */
-export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;
+/** The maximum size of a client's message: reading one blocks the event loop for some 20 ms per MiB. */
+export const MAX_MESSAGE_BYTES = 4 * MIB;
 /** Base URLs end in /v1. */
 const PATH = REALTIME_PATH.slice('/v1'.length);
 

@@ -1,8 +1,8 @@
-/** [P] When responses of a session begin, and bring their first output. Times are in milliseconds of one clock. */
+/** [P] Times the responses of a session, by one clock in milliseconds. */
 
 export interface ResponseTime {
   readonly durationMs: number;
-  /** Undefined: nothing has come of it. */
+  /** Undefined: it had no output. */
   readonly firstOutputMs: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export class ResponseTimes {
     if (running) running.firstOutputAt ??= nowMs;
   }
 
-  /** Undefined: it has not begun, or has ended before. */
+  /** Undefined if it never began, or has already ended. */
   end(responseId: string, nowMs: number): ResponseTime | undefined {
     const running = this.#running.get(responseId);
     if (!running) return undefined;

@@ -5,7 +5,7 @@
 import { MODALITIES, worstCaseNanoUsd } from '#price/price.ts';
 import type { PartUsage } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
-import { addTokens, NO_TOKENS } from '#price/tokens.ts';
+import { addTokens, areSameTokens, NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
 import type { ReportedUsage } from '../../protocol/converter.ts';
 import { estimateTokens } from '../../protocol/estimate.ts';
@@ -15,7 +15,7 @@ import type { Candidate } from '../../state/state.ts';
 import type { CallProgress, UsageSource } from '#usage/record.ts';
 import { possibleRegions, possibleTiers } from '../service-tiers.ts';
 import type { Conversation } from './conversation.ts';
-import { countsOf, isSame, SERVED, SessionCosts, withinBounds } from './session-costs.ts';
+import { countsOf, SERVED, SessionCosts, withinBounds } from './session-costs.ts';
 import type { TranscribedPiece, Transcriptions } from './transcriptions.ts';
 
 /** The most that a response can consume, as it was held for. */
@@ -65,7 +65,7 @@ export class SessionBill {
   /** The ids of responses that have ended, whose end is billed once. */
   readonly #ended = new Set<string>();
   #isCut = false;
-  /** Of what has ended. */
+  /** Of the responses and transcriptions that have ended. */
   readonly #costs: SessionCosts;
   #usageSource: UsageSource = 'Provider';
 
@@ -265,7 +265,7 @@ export class SessionBill {
     });
     const { contextTokens, maxOutputTokens } = this.#candidate.model;
     const tokens = withinBounds(given, { input: contextTokens, output: maxOutputTokens });
-    if (!isSame(tokens, given)) this.#usageSource = 'Implausible';
+    if (!areSameTokens(tokens, given)) this.#usageSource = 'Implausible';
     const details = reported.output === undefined ? { ...reported.details, ...seen.details } : reported.details;
     return { tokens, details, ...SERVED };
   }

@@ -1,9 +1,9 @@
-/** [P] What parts of a session cost: exactly, in sums that are rounded once, for the account and for the platform. */
+/** [P] Adds up what parts of a session cost the account and the platform. Sums are exact, and rounded once. */
 import { BillSum } from '#price/price.ts';
 import type { BillLine } from '#price/bill.ts';
 import type { Consumption, PartUsage } from '#price/price.ts';
 import type { CompiledPrice } from '#price/sheet.ts';
-import { addTokens, NO_TOKENS } from '#price/tokens.ts';
+import { addTokens, areSameTokens, NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
 import type { ReportedUsage } from '../../protocol/converter.ts';
 import { estimateTokens } from '../../protocol/estimate.ts';
@@ -20,7 +20,7 @@ export class SessionCosts {
   readonly #candidate: Pick<Candidate, 'cost' | 'costOf' | 'priceOf'>;
   readonly #responses = new BillSum();
   readonly #upstream = new BillSum();
-  /** Of another model, whose prices may be by the minute: such sums are never added to sums by tokens. */
+  /** Apart, because another model makes them, whose price may be per minute and not per token. */
   readonly #transcriptions = new BillSum();
   readonly #upstreamOfTranscriptions = new BillSum();
   #tokens: TokenCounts = NO_TOKENS;
@@ -37,7 +37,7 @@ export class SessionCosts {
     this.#tokens = addTokens(this.#tokens, part.tokens);
   }
 
-  /** Returns what it is billed by; undefined: it has no price. */
+  /** Returns the source of the billed usage; undefined if the model has no price. */
   addTranscription(usage: TranscriptionUsage | undefined, piece: TranscribedPiece): UsageSource | undefined {
     const cost = this.#candidate.costOf(piece.model);
     if (cost) this.#upstreamOfTranscriptions.add(cost, transcriptionOf(usage, piece, cost).consumption);
@@ -53,7 +53,7 @@ export class SessionCosts {
     return this.#responses.bill.costNanoUsd + this.#transcriptions.bill.costNanoUsd;
   }
 
-  /** Of the models that the channel states a cost of. */
+  /** Includes only models for which the channel states a cost. */
   get upstreamCostNanoUsd(): bigint {
     return this.#upstream.bill.costNanoUsd + this.#upstreamOfTranscriptions.bill.costNanoUsd;
   }
@@ -67,7 +67,7 @@ export class SessionCosts {
   }
 }
 
-/** A session has no choice of tiers and regions. */
+/** A session cannot choose a service tier or a region. */
 export const SERVED = { serviceTiers: servedTiers(undefined, undefined), regions: servedRegions(undefined, undefined) };
 
 function consumptionOf(part: PartUsage): Consumption {
@@ -80,8 +80,8 @@ interface Transcribed {
 }
 
 /**
- * What a transcription has consumed at a price, by the figures of the price's own kind or by estimates of them. A
- * provider that reports more than is held for the piece is wrong.
+ * What a transcription has consumed, in the unit of its price: as reported, or else estimated. A report of more than
+ * money is held for is implausible, and is capped.
  */
 function transcriptionOf(
   usage: TranscriptionUsage | undefined,
@@ -112,20 +112,13 @@ function writtenTokens(
   const given = countsOf({ ...reported, input, output });
   const tokens = withinBounds(given, { input: most.tokens, output: most.tokens });
   const details = reported.input === undefined ? { audioInput: tokens.input } : reported.details;
-  const part = { tokens, details, other: { model, price }, ...SERVED };
+  const consumption = consumptionOf({ tokens, details, other: { model, price }, ...SERVED });
+  if (!areSameTokens(tokens, given)) return { consumption, source: 'Implausible' };
   const isEstimated = reported.input === undefined || reported.output === undefined;
-  return {
-    consumption: { ...part, parts: [part], generations: 0 },
-    source: sourceOf({ isEstimated, isPlausible: isSame(tokens, given) }),
-  };
+  return { consumption, source: isEstimated ? 'Estimated' : 'Provider' };
 }
 
-function sourceOf(of: { readonly isEstimated: boolean; readonly isPlausible: boolean }): UsageSource {
-  if (!of.isPlausible) return 'Implausible';
-  return of.isEstimated ? 'Estimated' : 'Provider';
-}
-
-/** Counts that are no more than the model can read and write. */
+/** The counts, capped at the maximum input and output. */
 export function withinBounds(
   given: TokenCounts,
   most: { readonly input: number; readonly output: number },
@@ -133,10 +126,6 @@ export function withinBounds(
   const cached = Math.min(given.cached, most.input);
   const input = Math.min(given.input, most.input - cached);
   return { ...given, input, cached, output: Math.min(given.output, most.output) };
-}
-
-export function isSame(a: TokenCounts, b: TokenCounts): boolean {
-  return a.input === b.input && a.cached === b.cached && a.output === b.output;
 }
 
 export function countsOf({ input = 0, cached = 0, output = 0 }: ReportedUsage): TokenCounts {

@@ -60,7 +60,7 @@ export function closeOf(end: SessionEnd): Close {
   }
 }
 
-/** Closes with an error. */
+/** How the client's socket is closed after an error. */
 export function closeFor(error: GatewayError): Close {
   return { code: CLOSE_CODES + ERRORS[error.code].status, reason: error.message };
 }

@@ -73,7 +73,7 @@ export class RealtimeSession {
   /** The gateway's own change of the session, of which the client is not told. */
   #ownChange: string | undefined;
   #isEnding = false;
-  /** The ledger could not be reached: what comes from then on is billed by the settlement alone. */
+  /** The ledger could not be reached: from then on, only the settlement bills what the provider sends. */
   #isUnrecorded = false;
   #isFinished = false;
   #isClientGone = false;
@@ -123,7 +123,7 @@ export class RealtimeSession {
     this.#finishDrain();
   }
 
-  /** The end of a transcription may never come: a silent provider is not waited for. */
+  /** Ends a draining session that is done. A transcription may never end, so a silent provider is not waited for. */
   #finishDrain(): void {
     if (!this.#isDraining || this.#isResponding) return;
     if (!this.#isBusy || this.#isProviderSilent) this.#finish({ kind: 'Draining' });
@@ -160,7 +160,7 @@ export class RealtimeSession {
     return this.bill.running.length + this.bill.asked > 0;
   }
 
-  /** Whether the provider has yet to send figures that are billed. */
+  /** Whether the provider has yet to report usage that is billed. */
   get #isBusy(): boolean {
     return this.#isResponding || this.#transcriptions.pending.length > 0;
   }
@@ -206,8 +206,8 @@ export class RealtimeSession {
   }
 
   /**
-   * Passes a message on once what it says is recorded. One whose record fails ends the session; it is kept back where the
-   * ledger cannot be reached, since a process that dies before it can be reached bills only what is recorded.
+   * Passes a message on once its usage is recorded. If that fails, the session ends. If the ledger cannot be reached, the
+   * message is kept back: should the process die, only what is recorded is billed.
    */
   async #relay(event: ServerEvent, message: Uint8Array): Promise<void> {
     const isOver = this.#isEnding;

@@ -33,7 +33,7 @@ interface Piece {
   textBytes: number;
 }
 
-/** The most that a transcription can consume, as it is held for. Tokens are those of the input, and of the output. */
+/** The most that a transcription can consume, for which money is held. `tokens` limits the input, and the output. */
 interface TranscriptionBounds {
   readonly seconds: number;
   readonly tokens: number;
@@ -111,12 +111,7 @@ export class Transcriptions {
 
   /** The pieces whose transcription is not complete. */
   get pending(): readonly TranscribedPiece[] {
-    return [...this.#committed.values()].map(({ seconds, transcriber, textBytes }) => ({
-      model: transcriber.model,
-      seconds,
-      textBytes,
-      most: boundsOf(seconds, transcriber),
-    }));
+    return [...this.#committed.values()].map(transcribedPiece);
   }
 
   /** The provider drops the audio that is not committed. */
@@ -124,7 +119,7 @@ export class Transcriptions {
     this.#uncommittedSeconds = 0;
   }
 
-  /** The transcription of an item has come, or has failed. Undefined: it had ended before, or no model is known. */
+  /** The transcription of an item is complete, or has failed. Undefined: it had already ended, or no model is known. */
   end(itemId: string, textBytes: number): TranscribedPiece | undefined {
     if (this.#ended.has(itemId)) return undefined;
     if (itemId !== '') this.#ended.add(itemId);
@@ -132,11 +127,10 @@ export class Transcriptions {
     this.#committed.delete(itemId);
     const transcriber = piece?.transcriber ?? this.#latest;
     if (!transcriber) return undefined;
-    const { seconds = 0 } = piece ?? {};
-    return { model: transcriber.model, seconds, textBytes, most: boundsOf(seconds, transcriber) };
+    return transcribedPiece({ seconds: piece?.seconds ?? 0, transcriber, textBytes });
   }
 
-  /** The most that the transcriptions can cost which have not come. */
+  /** The highest cost of the transcriptions that are not complete. */
   worstNanoUsd(candidate: Pick<Candidate, 'target'>): bigint {
     const current = this.#transcriber;
     const pieces = [...this.#committed.values()];
@@ -148,6 +142,10 @@ export class Transcriptions {
       return sum + worstOf(each, own, candidate);
     }, 0n);
   }
+}
+
+function transcribedPiece({ seconds, transcriber, textBytes }: Piece): TranscribedPiece {
+  return { model: transcriber.model, seconds, textBytes, most: boundsOf(seconds, transcriber) };
 }
 
 /** Without reported usage, a piece is billed in whole seconds. */

@@ -4,7 +4,7 @@
  */
 import { addHiddenImage, addImage, addUnbounded } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
-import { isRecord, stringOf } from '../fields.ts';
+import { isRecord, recordOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { isImageData } from '../image-inputs.ts';
@@ -110,7 +110,7 @@ function pushBlocks(pending: Located[], content: unknown, param: string): void {
 
 function readBlock(counts: ContentCounts, block: JsonRecord, param: string): void {
   const type = stringOf(block['type']);
-  const source = isRecord(block['source']) ? block['source'] : {};
+  const source = recordOf(block['source']);
   if (type === 'image' || type === 'document') readMedium(counts, block, source, param);
   else if (type === 'container_upload') addReference(counts, param);
   else if (type === 'tool_addition') readAddition(counts, block['tool'], `${param}.tool`);

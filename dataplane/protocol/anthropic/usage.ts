@@ -4,7 +4,7 @@
  */
 import { readServiceTier } from '../content-counts.ts';
 import type { ReportedPart, ReportedUsage, ReportedUses } from '../converter.ts';
-import { isRecord, itemsOf, textOf } from '../fields.ts';
+import { isRecord, itemsOf, recordOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { addUsage, largestCount, mergeDefined, readTokenCount } from '../usage.ts';
 
@@ -51,7 +51,7 @@ export const NO_USAGE: AnthropicUsage = {
 };
 
 export function readUsage(usage: JsonRecord): AnthropicUsage {
-  const tools = isRecord(usage['server_tool_use']) ? usage['server_tool_use'] : {};
+  const tools = recordOf(usage['server_tool_use']);
   return {
     ...readOwnUsage(usage),
     iterations: readIterations(usage['iterations']),
@@ -112,7 +112,7 @@ function readReasoningTokens(usage: unknown): number | undefined {
 }
 
 function readOwnUsage(usage: JsonRecord): OwnUsage {
-  const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
+  const split = recordOf(usage['cache_creation']);
   return {
     input: readTokenCount(usage['input_tokens']),
     cached: readTokenCount(usage['cache_read_input_tokens']),

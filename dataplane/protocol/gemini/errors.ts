@@ -3,7 +3,7 @@
  */
 import { decodeUtf8 } from '../bytes.ts';
 import type { ProviderError } from '../converter.ts';
-import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
+import { isRecord, itemsOf, recordOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseJson } from '../parse-json.ts';
 import { readProviderError, readStreamError } from '../provider-errors.ts';
@@ -74,7 +74,7 @@ function retrySeconds({ details }: JsonRecord): number | undefined {
 function errorOf(value: unknown): JsonRecord {
   const outer: unknown = Array.isArray(value) ? value[0] : value;
   const inner = isRecord(outer) ? outer['error'] : undefined;
-  return isRecord(inner) ? inner : {};
+  return recordOf(inner);
 }
 
 function parse(body: Uint8Array): unknown {

@@ -13,7 +13,7 @@ import {
 } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { isGiven, isRecord, itemsOf, readCount, readRecords, stringOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, readCount, readRecords, recordOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { isImageData } from '../image-inputs.ts';
 import { malformed } from '../unsupported.ts';
@@ -82,11 +82,11 @@ export function asksForThoughts(request: JsonRecord): boolean {
 
 function configOf({ generationConfig: config }: JsonRecord): JsonRecord {
   if (isGiven(config) && !isRecord(config)) throw malformed('generationConfig', 'an object');
-  return isRecord(config) ? config : {};
+  return recordOf(config);
 }
 
 function thinkingOf({ thinkingConfig: thinking }: JsonRecord): JsonRecord {
-  return isRecord(thinking) ? thinking : {};
+  return recordOf(thinking);
 }
 
 /** 0 means no thoughts, and a negative budget leaves it to the model. */

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { asBuffer, decodeUtf8 } from '../bytes.ts';
 import { RequestFault } from '../call-facts.ts';
-import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, recordOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, parseObject, writeJson } from '../json-value.ts';
 import { itemId, listedItem, writeList, writePage } from './input-items.ts';
@@ -97,12 +97,12 @@ function writeHead({ head: { createdSeconds, metadata }, ids }: Headed): string 
   return `${writeJson([createdSeconds, metadata, ids])}\n`;
 }
 
-/** The items, which may have megabytes, are not parsed. */
+/** Does not parse the items, which may take megabytes. */
 function readHead(bytes: Uint8Array): Headed {
   const line = bytes.subarray(0, asBuffer(bytes).indexOf(HEAD_END));
   const [createdSeconds, metadata, ids] = itemsOf(parseLossless(decodeUtf8(line)));
   return {
-    head: { createdSeconds, metadata: isRecord(metadata) ? metadata : {} },
+    head: { createdSeconds, metadata: recordOf(metadata) },
     ids: itemsOf(ids).map(stringOf),
   };
 }

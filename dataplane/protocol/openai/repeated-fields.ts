@@ -3,7 +3,7 @@
  * has each of them whether the request names it or not, as strictly typed clients require.
  */
 import type { ResponseStorage } from '../converter.ts';
-import { isRecord, itemsOf } from '../fields.ts';
+import { isRecord, itemsOf, recordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 
@@ -44,7 +44,7 @@ export function repeatedFields(request: JsonRecord, storage: ResponseStorage = U
   return {
     ...Object.fromEntries(own),
     tools: itemsOf(tools).map(repeatedTool),
-    reasoning: { ...NO_REASONING, ...(isRecord(reasoning) ? reasoning : {}) },
+    reasoning: { ...NO_REASONING, ...recordOf(reasoning) },
     text: isRecord(text) ? repeatedText(text) : TEXT,
     background: false,
     previous_response_id: previousId ?? null,

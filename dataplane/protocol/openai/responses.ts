@@ -22,7 +22,7 @@ import { failedResponse, writeFailedStream, writeStreamError } from './failed-st
 import { failResponse } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, recordOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { DroppedFields } from '../dropped-fields.ts';
 import { editObject, editsOf } from '../json-edit.ts';
@@ -213,7 +213,7 @@ class ResponsePassthrough implements EventHandler {
     if (!ended) return [sealed];
     this.#end =
       type === 'response.failed'
-        ? this.#failedResponse(data, isRecord(response) ? response : {})
+        ? this.#failedResponse(data, recordOf(response))
         : { outcome: 'Complete', last: sealed };
     return [];
   }
@@ -239,7 +239,7 @@ class ResponsePassthrough implements EventHandler {
 
   /** Clients read the response in this event, so that it is kept, with a redacted error message. */
   #failedResponse(data: JsonRecord, response: JsonRecord): StreamEnd {
-    const providerError = isRecord(response['error']) ? response['error'] : {};
+    const providerError = recordOf(response['error']);
     const end = this.#failed(readStreamError({ error: providerError }));
     if (end.outcome !== 'Failed') return end;
     const error = { ...providerError, message: end.error.message };

@@ -1,7 +1,7 @@
 /** Speech, which passes through: OpenAI client, OpenAI provider. The response is the audio itself, or events with it. */
 import { Buffer } from 'node:buffer';
 import type { Converter, Meter, ReportedUsage, StreamConverter, StreamEnd } from '../converter.ts';
-import { stringOf } from '../fields.ts';
+import { base64Bytes } from '../fields.ts';
 import { parseObject } from '../json-value.ts';
 import { isEventStream } from '../sse.ts';
 import { ALL_TOKENS, meterOf, UNREPORTED_USAGE } from '../usage.ts';
@@ -71,7 +71,7 @@ class SpeechEvents implements AudioEventForm {
 
   /** Audio is in base64. */
   add(data: Readonly<Record<string, unknown>>): void {
-    this.#bytes += Math.ceil((stringOf(data['audio']).length * 3) / 4);
+    this.#bytes += base64Bytes(data['audio']);
   }
 
   addOther(bytes: Uint8Array): void {

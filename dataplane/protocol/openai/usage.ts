@@ -4,7 +4,7 @@
  */
 import { readServiceTier } from '../content-counts.ts';
 import type { ReportedDetails, ReportedUsage } from '../converter.ts';
-import { isRecord, itemsOf } from '../fields.ts';
+import { isRecord, itemsOf, recordOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { largestCount, readTokenCount } from '../usage.ts';
 
@@ -82,7 +82,7 @@ export function reportedIn(answer: JsonRecord): ReportedUsage {
 
 /** Cached tokens are in no class of modality. */
 function readDetails(prompt: JsonRecord, completion: JsonRecord): ReportedDetails | undefined {
-  const cached = isRecord(prompt['cached_tokens_details']) ? prompt['cached_tokens_details'] : {};
+  const cached = recordOf(prompt['cached_tokens_details']);
   const uncached = (name: string): number =>
     Math.max(0, (readTokenCount(prompt[name]) ?? 0) - (readTokenCount(cached[name]) ?? 0));
   const counts = {

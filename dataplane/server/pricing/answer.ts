@@ -92,15 +92,16 @@ export interface PricingOptions {
   readonly limit?: RenderBudget;
 }
 
-interface ListOptions extends Required<Pick<PricingOptions, 'limit'>> {
+interface ListOptions {
   readonly site: PricingSite;
+  readonly limit: RenderBudget;
 }
 
 const unlimited: RenderBudget = (render) => render();
 
 /**
- * Returns the response, or undefined if the price list has nothing at the path; browsers get a page that says so. Throws
- * too_busy if the render budget is used up.
+ * Returns the response. If the price list has nothing at the path, it is a page with status 404 for browsers, and
+ * undefined for other clients. Throws too_busy if the render budget is used up.
  */
 export function answerPricing(
   request: PricingRequest,

@@ -31,7 +31,7 @@ export interface SessionLog {
   readonly hung: boolean;
 }
 
-/** As audio of a byte per sample has it, in whole groups of base64. */
+/** 8 kHz at a byte per sample, rounded down to a multiple of 3 so that base64 has no padding. */
 const BYTES_PER_SECOND = 7_998;
 
 interface Event {
@@ -41,7 +41,7 @@ interface Event {
   readonly error?: { readonly code: string | null };
 }
 
-/** Longer than a whole session with a gateway that stands still. */
+/** Longer than any session takes, even at a gateway that is suspended for a while. */
 const HANG_MS = 60_000;
 
 export async function talk(url: string, plan: SessionPlan): Promise<SessionLog> {

@@ -127,7 +127,7 @@ function price(each: Case): string | undefined {
   return isExpected ? undefined : `it costs ${total}, and its tokens ${ofTokens}${spoken}`;
 }
 
-/** The seconds of audio that can have been billed in all. */
+/** The possible sums of billed seconds. */
 function secondsOptions(each: Case): readonly number[] {
   return each.transcriptions.reduce<readonly number[]>(
     (sums, transcription) => [
@@ -137,7 +137,7 @@ function secondsOptions(each: Case): readonly number[] {
   );
 }
 
-/** A transcription whose end has come is billed by its usage, or by its audio; the end may not have come. */
+/** The seconds that may be billed: those of its end if the client saw it, else any that the gateway may know of. */
 function billedSeconds(
   transcription: ProvidedTranscription,
   { session, responses, happened }: Case,
@@ -214,9 +214,9 @@ function optionsOf(response: ProvidedResponse, each: Case): readonly Bill[] {
 }
 
 /** The gateway may not have seen its beginning, or its provider brought nothing. */
-function mayBeFree({ k, fate }: ProvidedResponse, { session, happened }: Case): boolean {
-  const isFault = fate.end === 'Cut' || fate.end === 'Orderly' || fate.end === 'Failed';
-  return isFault || isDisturbed(happened) || !session.begun.includes(k);
+function mayBeFree(response: ProvidedResponse, { session, happened }: Case): boolean {
+  const isFault = isProvidersEnd(response) || response.fate.end === 'Failed';
+  return isFault || isDisturbed(happened) || !session.begun.includes(response.k);
 }
 
 function mostInput({ sentBytes }: SessionLog): number {

@@ -15,7 +15,7 @@ export interface SessionPlan {
 
 /** What the client adds to the conversation, and the response that it asks for then. */
 interface AskPlan {
-  /** The length of what it says besides, which a second model transcribes; 0: nothing. */
+  /** The length of the audio that it sends as well, which a second model transcribes; 0: none. */
   readonly audioSeconds: number;
   readonly textBytes: number;
   readonly maxTokens: number | undefined;
@@ -41,7 +41,7 @@ export interface TranscriptionFate {
   readonly delayMs: number;
   readonly pieces: readonly string[];
   readonly end: 'Usage' | 'NoUsage' | 'Failed';
-  /** What it reports: may be more than the audio has. */
+  /** The reported length, which may be longer than the audio. */
   readonly seconds: number;
 }
 

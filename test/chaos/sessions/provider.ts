@@ -93,7 +93,7 @@ class ProvidedSession {
   readonly #round: Round;
   /** By their ids. */
   readonly #running = new Map<string, ProvidedResponse>();
-  /** The session's number, as the prompt of its transcriptions says. */
+  /** The session's number, from the prompt for its transcriptions. */
   #n = 0;
   #commits = 0;
   #audioBytes = 0;

@@ -11,7 +11,7 @@ import type {
 } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
-import { isRecord, readRecords, stringOf, textOf } from '../../fields.ts';
+import { readRecords, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { mediaTypeOf } from '../../media-types.ts';
 import { toolParam } from '../../provider-tools.ts';
@@ -134,7 +134,7 @@ type Source = ConvertedFields<NonNullable<typeof SOURCE.converted>> & {
 };
 
 function readSource(source: unknown, param: string, unread: UnreadField[]): Source | undefined {
-  const record = isRecord(source) ? source : {};
+  const record = recordOf(source);
   const type = kindOf(SOURCES, record['type'], { param, unread });
   return type && { ...readFields(SOURCE, record, { param, unread }), type };
 }
@@ -228,7 +228,7 @@ function readCall(block: JsonRecord, path: string, unread: UnreadField[]): Assis
     type: 'ToolCall',
     id: fromToolUseId(stringOf(id)),
     name: stringOf(name),
-    arguments: { value: isRecord(input) ? input : {} },
+    arguments: { value: recordOf(input) },
     cache: cacheMark(control),
     path,
   };

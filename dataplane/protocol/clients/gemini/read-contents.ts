@@ -6,7 +6,7 @@ import { openReasoning } from '../../conversation/sealed-reasoning.ts';
 import type { AssistantPart, TextPart, Turn, UserPart } from '../../conversation/request.ts';
 import { readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
-import { isGiven, isRecord, readRecords, stringOf, textOf } from '../../fields.ts';
+import { isGiven, isRecord, readRecords, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { readSignature } from '../../gemini/thought-signature.ts';
 import { malformed } from '../../unsupported.ts';
@@ -142,7 +142,7 @@ class ContentsReader {
       type: 'ToolCall',
       id,
       name: stringOf(name),
-      arguments: { value: isRecord(args) ? args : {} },
+      arguments: { value: recordOf(args) },
       path: param,
     };
   }

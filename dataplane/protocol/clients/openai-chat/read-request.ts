@@ -3,7 +3,7 @@ import type { ConversionNotes } from '../../converter.ts';
 import type { ImageConfig, ResponseFormat, Settings } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
-import { isGiven, isRecord, itemsOf, textOf } from '../../fields.ts';
+import { isGiven, isRecord, itemsOf, recordOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { SEARCH_OPTIONS } from '../../openai/facts.ts';
 import { malformed } from '../../unsupported.ts';
@@ -113,5 +113,5 @@ function readFormat(format: unknown, unread: UnreadField[]): ResponseFormat | un
 
 function readSchema(definition: unknown, unread: UnreadField[]): ResponseFormat {
   const param = `${FORMAT_PATH}.json_schema`;
-  return schemaFormat(readFields(JSON_SCHEMA, isRecord(definition) ? definition : {}, { param, unread }), param);
+  return schemaFormat(readFields(JSON_SCHEMA, recordOf(definition), { param, unread }), param);
 }

@@ -2,7 +2,7 @@
 import type { Turn } from '../../conversation/request.ts';
 import { isOmittedKind, kindOf, readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
-import { isGiven, isRecord, readRecords, stringOf, textOf } from '../../fields.ts';
+import { isGiven, isRecord, readRecords, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { checkSize } from '../../json-scan.ts';
 import { imageTypeOf, mediaTypeOf } from '../../media-types.ts';
@@ -159,7 +159,7 @@ class ItemReader {
       type: 'ToolCall',
       id: callId(id, path),
       name: tools.searchName,
-      arguments: typeof given === 'string' ? { text: given } : { value: isRecord(given) ? given : {} },
+      arguments: typeof given === 'string' ? { text: given } : { value: recordOf(given) },
       path,
     });
   }

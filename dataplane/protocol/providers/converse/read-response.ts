@@ -3,7 +3,7 @@ import type { ConversationEvent } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { anthropicProof } from '../../conversation/reasoning.ts';
 import { convertedFields } from '../../field-table.ts';
-import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
+import { isRecord, itemsOf, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { parseLossless, parseObject, writeJson } from '../../json-value.ts';
 import { OutputTally } from '../../output-tally.ts';
@@ -80,7 +80,7 @@ function readReasoning(
   tally: OutputTally,
 ): readonly ConversationEvent[] {
   if (typeof redactedContent === 'string') return [redactedEvent(redactedContent)];
-  const { text, signature } = isRecord(reasoningText) ? reasoningText : {};
+  const { text, signature } = recordOf(reasoningText);
   tally.add(text);
   return [
     ...(textOf(text) === undefined ? [] : [{ type: 'reasoning-delta' as const, text: stringOf(text) }]),

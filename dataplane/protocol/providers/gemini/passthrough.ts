@@ -6,7 +6,7 @@ import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamB
 import { DroppedFields } from '../../dropped-fields.ts';
 import { MAX_PICTURE_EVENT_BYTES, openEventStream } from '../../event-stream.ts';
 import type { EventHandler } from '../../event-stream.ts';
-import { isGiven, isRecord, itemsOf } from '../../fields.ts';
+import { isGiven, isRecord, itemsOf, recordOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { canonicalNames } from '../../gemini/names.ts';
@@ -57,7 +57,7 @@ export const countPassthrough: TokenCounter['request'] = (body, parsed, { upstre
   const path = modelPath(model, 'countTokens');
   if (!isRecord(wrapped)) return { path, body };
   const given = canonicalNames(reparseLosslessly(body, parsed))['generateContentRequest'];
-  const counted = { ...(isRecord(given) ? given : {}), model: `models/${model}` };
+  const counted = { ...recordOf(given), model: `models/${model}` };
   return { path, body: Buffer.from(writeJson(countBody(counted, platform))) };
 };
 
@@ -95,7 +95,7 @@ function spelling(object: JsonRecord, name: string): string {
 
 function editLimit(edits: Map<string, JsonEdit>, { body, parsed, request }: GivenRequest, plan: RequestPlan): void {
   const { maxOutputTokens: limit } = plan;
-  const config = isRecord(request['generationConfig']) ? request['generationConfig'] : {};
+  const config = recordOf(request['generationConfig']);
   if (limit === undefined || config['maxOutputTokens'] === limit) return;
   const name = spelling(parsed, 'generationConfig');
   const given = parsed[name];

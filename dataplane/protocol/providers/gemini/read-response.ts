@@ -3,7 +3,7 @@ import { readCandidate } from '../../candidates.ts';
 import type { ConversationEvent, TokenProbability } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { convertedFields } from '../../field-table.ts';
-import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
+import { isRecord, itemsOf, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { writeJson } from '../../json-value.ts';
@@ -120,7 +120,7 @@ export class CandidateReader {
     candidate: number,
   ): readonly ConversationEvent[] {
     const name = clientToolName(stringOf(sent), this.#context.notes);
-    const text = writeJson(isRecord(args) ? args : {});
+    const text = writeJson(recordOf(args));
     this.#tally.add(name);
     this.#tally.add(text);
     if (name === '') return [];

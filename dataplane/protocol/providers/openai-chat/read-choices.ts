@@ -6,7 +6,7 @@ import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
 import type { CallPiece } from '../../conversation/sequence.ts';
 import { convertedFields } from '../../field-table.ts';
-import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
+import { isRecord, itemsOf, recordOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { writeJson } from '../../json-value.ts';
 import { readExtraSignature } from '../../openai/google-signature.ts';
@@ -137,7 +137,7 @@ const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
 
 /** An image that is data. */
 function imageOf(image: unknown, candidate: OfCandidate): readonly ConversationEvent[] {
-  const { image_url: given } = isRecord(image) ? image : {};
+  const { image_url: given } = recordOf(image);
   const [, mediaType, data] = DATA_URL.exec(stringOf(isRecord(given) ? given['url'] : given)) ?? [];
   return mediaType === undefined || data === undefined ? [] : [{ type: 'image', ...candidate, mediaType, data }];
 }
@@ -169,7 +169,7 @@ function callPieces(message: JsonRecord, whole: boolean): readonly CallPiece[] {
 
 function callPiece(call: JsonRecord, key: unknown): CallPiece {
   const { id, function: called, extra_content: extra } = convertedFields(TOOL_CALL, call);
-  const { name, arguments: given } = isRecord(called) ? called : {};
+  const { name, arguments: given } = recordOf(called);
   return {
     key,
     id: textOf(id),

@@ -1,4 +1,4 @@
-/** What a 401 says of each way to send a key wrongly: the table of docs/reference/errors.md. */
+/** The messages of a 401 for missing and malformed keys, as listed in docs/reference/errors.md. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { SYSTEM_CLOCK } from '../../../../dataplane/clock.ts';

@@ -6,7 +6,7 @@ import { endWithHold } from '../../../../../dataplane/pipeline/realtime/serve-se
 
 type Record = Parameters<typeof endWithHold>[1];
 
-/** Returns the errors that stop a session of which this is lost, before or after its upgrade. */
+/** The errors that stop a session that loses its hold or its client, before or after the upgrade. */
 function stopped(lost: 'Hold' | 'Client', isBefore: boolean): readonly string[] {
   const errors: string[] = [];
   const abort = new AbortController();
